@@ -1,0 +1,130 @@
+package makodtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// maxRequests bounds the log; the oldest requests go first.
+const maxRequests = 200_000
+
+// Request is one POST to the command API as it arrived and ended.
+type Request struct {
+	Key        string // Idempotency-Key
+	Command    string // lower case
+	MaloID     string
+	Header     http.Header
+	Body       []byte
+	RemoteAddr string // tells connections apart
+	Start      time.Time
+	End        time.Time // zero while under way
+	Status     int       // 0 without an answer
+	Fault      string    // what made it fail, "" if nothing did
+}
+
+// ErrClosed: the Server was closed while waiting.
+var ErrClosed = errors.New("the simulated makod is closed")
+
+// Requests returns all commands that arrived, refused and dropped ones too, in
+// the order of their arrival. Header and body must not be changed.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]Request, len(s.requests))
+	for i, r := range s.requests {
+		all[i] = *r
+	}
+	return all
+}
+
+// RequestsFor returns the commands under one Idempotency-Key.
+func (s *Server) RequestsFor(key string) []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []Request
+	for _, r := range s.requests {
+		if r.Key == key {
+			found = append(found, *r)
+		}
+	}
+	return found
+}
+
+// Overlaps returns the keys under which a command arrived while another one was
+// still under way: two senders at work on one outcome.
+func (s *Server) Overlaps() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.overlaps)
+}
+
+// WaitEnded waits until n commands have ended since the start.
+func (s *Server) WaitEnded(ctx context.Context, n int) error {
+	err := s.await(ctx, func() bool { return s.ended >= n })
+	if err != nil {
+		return fmt.Errorf("wait for %d commands: %w", n, err)
+	}
+	return nil
+}
+
+// begin logs an arrival. s.mu is held.
+func (s *Server) begin(r *http.Request, c *call) *Request {
+	entry := &Request{
+		Key: c.key, Command: c.name, MaloID: c.maloID, Header: c.header, Body: c.body,
+		RemoteAddr: r.RemoteAddr, Start: time.Now(),
+	}
+	if len(s.requests) >= maxRequests {
+		s.requests = slices.Delete(s.requests, 0, maxRequests/2)
+	}
+	s.requests = append(s.requests, entry)
+	if c.key != "" {
+		s.inFlight[c.key]++
+		if s.inFlight[c.key] > 1 && !slices.Contains(s.overlaps, c.key) {
+			s.overlaps = append(s.overlaps, c.key)
+		}
+	}
+	s.broadcast()
+	return entry
+}
+
+// end logs how the command ended, status 0 meaning without an answer.
+func (s *Server) end(entry *Request, status int) {
+	s.mu.Lock()
+	entry.End, entry.Status = time.Now(), status
+	s.ended++
+	if s.inFlight[entry.Key]--; s.inFlight[entry.Key] <= 0 {
+		delete(s.inFlight, entry.Key)
+	}
+	s.broadcast()
+	s.mu.Unlock()
+	s.log.Info("makod command", "key", entry.Key, "command", entry.Command, "status", status, "fault", entry.Fault)
+}
+
+// broadcast wakes everybody in await. s.mu is held.
+func (s *Server) broadcast() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// await waits until the condition, called with s.mu held, is true.
+func (s *Server) await(ctx context.Context, condition func() bool) error {
+	for {
+		s.mu.Lock()
+		done, changed := condition(), s.changed
+		s.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.closed:
+			return ErrClosed
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package makod
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	connectTimeout = 5 * time.Second
+	// idleTimeout stays below what proxies commonly grant (60 s and more), so
+	// that this side closes an idle connection first. The other way round a
+	// command can be written into a connection that is just being closed, and
+	// nobody knows whether it arrived.
+	idleTimeout = 30 * time.Second
+	// maxIdle covers the sends that run at the same time.
+	maxIdle = 64
+	// maxAnswer bounds what is read of an answer, in bytes. Genuine ones have
+	// some hundred.
+	maxAnswer = 1 << 20
+	// maxHeader bounds the header of an answer, in bytes.
+	maxHeader = 64 << 10
+)
+
+// newTransport returns a transport of our own. It knows no proxy: makod is a
+// neighbour in the same network, and a proxy variable in the environment must
+// not divert market communication. It speaks HTTP/1.1 only, because the
+// HTTP/2 client repeats requests by rules of its own.
+func newTransport() *http.Transport {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 15 * time.Second}
+	return &http.Transport{
+		Protocols: protocols,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return &countedConn{Conn: conn}, nil
+		},
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    connectTimeout,
+		MaxIdleConns:           maxIdle,
+		MaxIdleConnsPerHost:    maxIdle,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: maxHeader,
+		DisableCompression:     true,
+	}
+}
+
+// answer is what came back: status, header and at most maxAnswer bytes of body.
+type answer struct {
+	status  int
+	header  http.Header
+	body    []byte
+	readErr error // the body broke off
+}
+
+// roundTrip sends the request once and reads the answer. It calls the
+// transport directly: an http.Client on top would follow redirects.
+func (c *Client) roundTrip(req *http.Request) (answer, *Error) {
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "sperrd")
+	w := new(wire)
+	req = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{GotConn: w.gotConn}))
+
+	resp, err := c.transport.RoundTrip(req)
+	if err != nil {
+		return answer{}, c.transportError(err, w.mayHaveSent(req.Context()))
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	return answer{status: resp.StatusCode, header: resp.Header, body: body, readErr: err}, nil
+}
+
+// wire observes whether bytes of one request went out. The transport reports
+// its connection before it writes, and the connection may have served other
+// requests, so the count at that moment is the zero mark.
+type wire struct {
+	conn   atomic.Pointer[countedConn]
+	before atomic.Int64
+}
+
+func (w *wire) gotConn(info httptrace.GotConnInfo) {
+	conn := info.Conn
+	if t, ok := conn.(*tls.Conn); ok {
+		conn = t.NetConn()
+	}
+	if counted, ok := conn.(*countedConn); ok {
+		w.before.Store(counted.written.Load())
+		w.conn.Store(counted)
+	}
+}
+
+// mayHaveSent reports, after a failed round trip, whether makod may have
+// received the request. Dialling, name resolution and the TLS handshake come
+// before there is a connection, so their failures are no. When the context
+// ended with a connection in hand it is yes: the write may still be under way.
+func (w *wire) mayHaveSent(ctx context.Context) bool {
+	conn := w.conn.Load()
+	if conn == nil {
+		return false
+	}
+	return ctx.Err() != nil || conn.written.Load() > w.before.Load()
+}
+
+// countedConn counts the bytes written to the network.
+type countedConn struct {
+	net.Conn
+	written atomic.Int64
+}
+
+func (c *countedConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.written.Add(int64(n))
+	return n, err
+}
