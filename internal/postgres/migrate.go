@@ -1,0 +1,224 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/golang-migrate/migrate/v4"
+	"github.com/golang-migrate/migrate/v4/database"
+	migratepgx "github.com/golang-migrate/migrate/v4/database/pgx/v5"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// defaultLockTimeout is long enough for another replica to finish a migration.
+const defaultLockTimeout = 60 * time.Second
+
+// Migrator brings the schema of one database up to date with golang-migrate,
+// under the advisory lock that golang-migrate itself takes, so that any number
+// of replicas and its own command may start at once.
+//
+// Each file runs in one transaction, in which the mark "dirty" of
+// schema_migrations is cleared too: a file has either happened or it has not. A
+// file therefore must not commit by itself. The lock belongs to a session: the
+// URL must not lead through a pooler in transaction mode.
+type Migrator struct {
+	// LockTimeout bounds the wait for the migration lock, and within a file
+	// each wait for a lock on a table. NewMigrator sets 60 s.
+	LockTimeout time.Duration
+
+	url    string
+	fsys   fs.FS
+	logger *slog.Logger
+}
+
+// NewMigrator returns a Migrator for the database at url with the files
+// NNNN_title.up.sql and NNNN_title.down.sql at the top of fsys. It does not
+// connect yet. A nil logger is silent.
+func NewMigrator(url string, fsys fs.FS, logger *slog.Logger) *Migrator {
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	return &Migrator{LockTimeout: defaultLockTimeout, url: url, fsys: fsys, logger: logger}
+}
+
+// Up applies every pending migration. A schema newer than the files is logged
+// and left alone, since an old replica may start again while a new version is
+// rolled out. A migration that was killed half-way is a *DirtyError.
+//
+// A cancelled ctx ends the wait for the lock and stops between two files; a
+// file that runs is finished, because to break it off would need a repair.
+func (m *Migrator) Up(ctx context.Context) error {
+	files, err := readFiles(m.fsys)
+	if err != nil {
+		return err
+	}
+	return m.locked(ctx, files, func(s *session) error {
+		if s.version > files.newest() {
+			m.logger.Warn("the schema is newer than this version of sperrd; it is used as it is",
+				"schema", s.version, "known", files.newest())
+			return nil
+		}
+		for _, file := range files.after(s.version) {
+			if err := m.step(ctx, s, file.up, 1); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Down takes back the newest applied migration, one step and no more; with none
+// applied it does nothing. It refuses a schema that is newer than the files.
+// ctx counts as in Up.
+func (m *Migrator) Down(ctx context.Context) error {
+	files, err := readFiles(m.fsys)
+	if err != nil {
+		return err
+	}
+	return m.locked(ctx, files, func(s *session) error {
+		if s.version == 0 {
+			m.logger.Info("no migration is applied, nothing to take back")
+			return nil
+		}
+		file, known := files.find(s.version)
+		if !known || file.down == "" {
+			return fmt.Errorf("take back migration %d: this version of sperrd has no file for it, use the version that applied it", s.version)
+		}
+		return m.step(ctx, s, file.down, -1)
+	})
+}
+
+// session is a connection that holds the migration lock.
+type session struct {
+	migrate *migrate.Migrate
+	driver  database.Driver
+	version int // applied at the time the lock was taken; 0: none
+}
+
+// locked runs work under the migration lock, on a schema that is not dirty, and
+// gives the lock back before it returns.
+func (m *Migrator) locked(ctx context.Context, files files, work func(*session) error) error {
+	config, err := m.connConfig()
+	if err != nil {
+		return err
+	}
+	// The lock belongs to one connection, which is all this pool ever has. Taken
+	// here first, it is taken once more by golang-migrate, which on the same
+	// connection succeeds at once: its own way to wait heeds neither a context
+	// nor a bound.
+	var conn *pgx.Conn
+	db := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(_ context.Context, c *pgx.Conn) error {
+		conn = c
+		return nil
+	}))
+	db.SetMaxOpenConns(1)
+	defer func() { release(ctx, conn, db) }()
+	if err := db.PingContext(ctx); err != nil {
+		return fmt.Errorf("connect to migrate: %w", err)
+	}
+	schema, err := m.acquire(ctx, conn)
+	if err != nil {
+		return err
+	}
+	driver, err := migratepgx.WithInstance(db, &migratepgx.Config{SchemaName: schema})
+	if err != nil {
+		return fmt.Errorf("prepare the migration: %w", cause(err))
+	}
+	version, dirty, err := driver.Version()
+	if err != nil {
+		return fmt.Errorf("read the schema version: %w", cause(err))
+	}
+	if dirty {
+		return newDirtyError(files, version, schema)
+	}
+	source, err := newMarkingSource(m.fsys, schema)
+	if err != nil {
+		return err
+	}
+	steps, err := migrate.NewWithInstance("files", source, "pgx5", driver)
+	if err != nil {
+		return fmt.Errorf("prepare the migration: %w", err)
+	}
+	return work(&session{migrate: steps, driver: driver, version: max(version, 0)})
+}
+
+// step runs one file. When the file fails, its transaction has undone it and
+// the mark is set back, so that the next start simply tries again; only a lost
+// connection or a killed process leaves the mark behind.
+func (m *Migrator) step(ctx context.Context, s *session, file string, direction int) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("stopped before migration %s: %w", file, err)
+	}
+	before, _, err := s.driver.Version()
+	if err != nil {
+		return fmt.Errorf("read the schema version: %w", cause(err))
+	}
+	start := time.Now()
+	if err := s.migrate.Steps(direction); err != nil {
+		if _, dirty, versionErr := s.driver.Version(); versionErr == nil && dirty {
+			err = errors.Join(cause(err), s.driver.SetVersion(before, false))
+		}
+		return fmt.Errorf("migration %s: %w", file, cause(err))
+	}
+	m.logger.Info("migration applied", "file", file, "duration", time.Since(start))
+	return nil
+}
+
+// connConfig is a connection of its own kind: a migration may take its time,
+// but must not queue for ever behind somebody's lock.
+func (m *Migrator) connConfig() (*pgx.ConnConfig, error) {
+	config, err := pgx.ParseConfig(m.url)
+	if err == nil {
+		err = checkSplit(m.url)
+	}
+	if err != nil {
+		return nil, parseError(m.url, err)
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectTimeout
+	}
+	config.RuntimeParams["application_name"] = "sperrd migrate"
+	config.RuntimeParams["statement_timeout"] = "0"
+	config.RuntimeParams["lock_timeout"] = fmt.Sprint(max(m.LockTimeout.Milliseconds(), 1))
+	config.RuntimeParams["timezone"] = "UTC"
+	return config, nil
+}
+
+// release gives up every lock of the session and closes it. Waiting for the
+// server's answer makes the lock free at the moment the caller goes on.
+func release(ctx context.Context, conn *pgx.Conn, db *sql.DB) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingTimeout)
+	defer cancel()
+	if conn != nil {
+		_, _ = conn.Exec(ctx, "SELECT pg_advisory_unlock_all()")
+		_ = conn.Close(ctx)
+	}
+	_ = db.Close()
+}
+
+// cause takes golang-migrate's error apart, which hides the error of the
+// database from errors.As and quotes the whole file.
+func cause(err error) error {
+	var value database.Error
+	var pointer *database.Error
+	switch {
+	case errors.As(err, &pointer):
+		value = *pointer
+	case !errors.As(err, &value):
+		return err
+	}
+	if value.OrigErr == nil {
+		return err
+	}
+	if value.Line > 0 && strings.Contains(value.Err, "migration failed") {
+		return fmt.Errorf("line %d: %w", value.Line, value.OrigErr)
+	}
+	return value.OrigErr
+}

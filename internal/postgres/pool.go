@@ -1,0 +1,113 @@
+// Package postgres opens the PostgreSQL database in which the service keeps all
+// of its state, brings its schema up to date and tells trouble of the database
+// from mistakes in a statement. It knows no table of the service and never
+// quotes a database URL, which holds a password, in an error or a log line.
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+const (
+	// openTimeout bounds the one round trip that Open makes.
+	openTimeout = 10 * time.Second
+	// connectTimeout bounds one attempt to connect, unless the URL sets connect_timeout.
+	connectTimeout = 5 * time.Second
+	// pingTimeout bounds the check of an idle connection whose peer may have vanished without a word.
+	pingTimeout = 5 * time.Second
+)
+
+// Options are the settings of Open that do not stand in the URL.
+type Options struct {
+	PoolSize        int    // most connections at one time; 0 leaves it to the URL (pool_max_conns) or pgx
+	ApplicationName string // shown in pg_stat_activity; "sperrd" when empty
+}
+
+// Open connects to the database at url and returns the pool once one round trip
+// has succeeded; the caller closes it. A database that does not answer within
+// ten seconds is an error for which IsUnavailable holds.
+//
+// Every connection ends a statement after 10 s, a wait for a lock after 5 s and
+// a transaction that idles after 15 s, and works in UTC whatever the time zone
+// of the server. A timeout or application_name given in the URL goes before.
+func Open(ctx context.Context, url string, opts Options) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err == nil {
+		err = checkSplit(url)
+	}
+	if err != nil {
+		return nil, parseError(url, err)
+	}
+	if opts.PoolSize > 0 {
+		config.MaxConns = int32(min(opts.PoolSize, 1<<15))
+	}
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	config.PingTimeout = pingTimeout
+	setDefaults(config.ConnConfig.RuntimeParams, map[string]string{
+		"application_name":                    cmp.Or(opts.ApplicationName, "sperrd"),
+		"statement_timeout":                   "10s",
+		"lock_timeout":                        "5s",
+		"idle_in_transaction_session_timeout": "15s",
+	})
+
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	return pool, nil
+}
+
+// setDefaults adds to the start-up parameters of a connection what the URL does
+// not set. The time zone is not the operator's to choose: instants are UTC.
+func setDefaults(params, defaults map[string]string) {
+	for name, value := range defaults {
+		if _, given := params[name]; !given {
+			params[name] = value
+		}
+	}
+	params["timezone"] = "UTC"
+}
+
+// parseError says why a URL is refused without quoting it. The reason is given
+// only where the place of the password is certain; in a URL that net/url cannot
+// take apart, any part of the text may belong to the password.
+func parseError(rawURL string, err error) error {
+	parsed, urlErr := url.Parse(rawURL)
+	reason := errors.Unwrap(err)
+	if urlErr != nil || parsed.Host == "" && parsed.Path == "" || reason == nil {
+		return errors.New("the database URL cannot be parsed: it must read postgres://user:password@host:port/database, " +
+			"with special characters in the password percent-encoded")
+	}
+	text := reason.Error()
+	if password, given := parsed.User.Password(); given && password != "" {
+		text = strings.ReplaceAll(text, password, "xxxxx")
+	}
+	return fmt.Errorf("the database URL cannot be used: %s", text)
+}
+
+// checkSplit refuses a URL that net/url splits inside its password: in
+// postgres://user:1/2@host/db the host is "user" and the database "2@host/db",
+// and an error about that database would show half of the password.
+func checkSplit(rawURL string) error {
+	parsed, err := url.Parse(rawURL)
+	if err == nil && parsed.User == nil && strings.Contains(parsed.Path+parsed.Fragment, "@") {
+		return errors.New("unescaped password")
+	}
+	return nil
+}
