@@ -1,0 +1,108 @@
+package sperr
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"sperrd/internal/werktag"
+)
+
+// NewOrder is an operator's order as it was asked for; nil is absent. Values are
+// not checked yet.
+type NewOrder struct {
+	MaloID        string
+	LieferantID   string
+	OrderType     string
+	AusfuehrungAm *string // YYYY-MM-DD, Berlin day
+	FruehestensAm *string // YYYY-MM-DD, Berlin day
+	Arbeitszeit   *string
+	Treffpunkt    Treffpunkt
+	Hinweis       string
+}
+
+// order applies the rules for an operator's order. What an ORDERS could not carry
+// is refused: a date on an Entsperrung, both dates, an Arbeitszeit on a Sperrung, an
+// incomplete Treffpunkt, a text that does not fit.
+func (n NewOrder) order(tenant string, cal *werktag.Calendar, now time.Time) (Order, error) {
+	o := Order{
+		ID: uuid.New(), Tenant: tenant, MaloID: n.MaloID, LieferantID: n.LieferantID, OrderType: Type(n.OrderType),
+		Status: StatusPending, CreatedAt: now, UpdatedAt: now, Warnungen: []string{},
+	}
+	invalid := &ValidationError{Subject: SubjectOrder}
+	if err := checkMaloID(n.MaloID); err != nil {
+		invalid.add("malo_id", err.Error())
+	}
+	if err := checkMPID(n.LieferantID); err != nil {
+		invalid.add("lf_mp_id", err.Error())
+	}
+	if !o.OrderType.Valid() {
+		invalid.add("order_type", "must be sperrung or entsperrung")
+	}
+	o.AusfuehrungAm = requestedDay(invalid, "ausfuehrung_am", n.AusfuehrungAm)
+	o.FruehestensAm = requestedDay(invalid, "fruehestens_am", n.FruehestensAm)
+	if n.AusfuehrungAm != nil && n.FruehestensAm != nil {
+		invalid.add("ausfuehrung_am", "and fruehestens_am exclude each other")
+	}
+	if o.OrderType == TypeEntsperrung && (n.AusfuehrungAm != nil || n.FruehestensAm != nil) {
+		invalid.add("order_type", "entsperrung carries no date: restoration is unverzüglich")
+	}
+	o.checkArbeitszeit(invalid, n.Arbeitszeit)
+	n.Treffpunkt.check(invalid)
+	checkText(invalid, "hinweis", n.Hinweis, maxFreeText)
+	if err := invalid.err(); err != nil {
+		return Order{}, err
+	}
+	o.setTreffpunkt(n.Treffpunkt)
+	o.Hinweis = nullable(n.Hinweis)
+	o.setFristen(cal, nil)
+	o.warnOperator()
+	return o, nil
+}
+
+func requestedDay(invalid *ValidationError, field string, value *string) *werktag.Date {
+	if value == nil {
+		return nil
+	}
+	day, err := werktag.ParseDate(*value)
+	if err != nil {
+		invalid.add(field, fmt.Sprintf("%q is no day of the form YYYY-MM-DD", truncate(*value, 40)))
+		return nil
+	}
+	if reason := outsideCalendar(day); reason != "" {
+		invalid.add(field, reason)
+		return nil
+	}
+	return &day
+}
+
+func (o *Order) checkArbeitszeit(invalid *ValidationError, value *string) {
+	if value == nil {
+		return
+	}
+	arbeitszeit := Arbeitszeit(*value)
+	switch {
+	case !arbeitszeit.Valid():
+		invalid.add("arbeitszeit", "must be innerhalb or auch_ausserhalb")
+	case o.OrderType == TypeSperrung:
+		invalid.add("arbeitszeit", "belongs to an entsperrung")
+	default:
+		o.Arbeitszeit = &arbeitszeit
+	}
+}
+
+// warnOperator notes what is odd about a valid operator's order.
+func (o *Order) warnOperator() {
+	if w := MPIDWarning(o.LieferantID); w != "" {
+		o.warn("lf_mp_id: " + w)
+	}
+	if o.AusfuehrungAm != nil && o.treffpunkt().IsZero() {
+		o.warn("a fixed date without a Treffpunkt")
+	}
+	o.warn(latin1Warning("hinweis", text(o.Hinweis))...)
+	treffpunkt := o.treffpunkt()
+	for _, part := range treffpunkt.parts() {
+		o.warn(latin1Warning("treffpunkt."+part.name, *part.value)...)
+	}
+}

@@ -1,0 +1,35 @@
+// Package sperr is one Sperr- or Entsperrauftrag from its arrival to the moment
+// its Lieferant knows the outcome: the queue, the rules of the trade, and the
+// IFTSTA that reports back. It speaks to PostgreSQL and to makod; it knows
+// nothing of routes, tokens or status codes.
+//
+// # Glossary
+//
+//	Sperrung, Entsperrung   BGM+Z51 / Z52            Type: the physical interruption of supply, its restoration
+//	Sperrauftrag            ORDERS 17115             Order of TypeSperrung
+//	Entsperrauftrag         ORDERS 17117             Order of TypeEntsperrung
+//	Marktlokation (MaLo)    LOC+172                  Order.MaloID, eleven digits
+//	Lieferant (LF)          NAD+MS                   Order.LieferantID (column lf_mp_id: the one renamed field)
+//	Netzbetreiber (NB)      NAD+MR                   the tenant
+//	Ausführungsdatum        DTM+203                  Order.AusfuehrungAm, with its hour AusfuehrungZeitpunkt
+//	frühestmöglicher Termin DTM+469                  Order.FruehestensAm
+//	Arbeitszeit             IMD+7081 Z53 / Z54       Arbeitszeit, Entsperrauftrag only
+//	Treffpunkt              SG2 NAD+Z24              Treffpunkt
+//	Hinweis                 SG29 FTX+ACB             Order.Hinweis
+//	Sperrversuch            GPKE Teil 2 § 3.5.1.2    one visit of the field team, at most two in one order
+//	Prüfschritt             SG15 STS DE9013          Order.PruefschrittCode, from the EBD
+//	Auftragsstatus          IFTSTA 21039             the report of the outcome to the LF
+//	Werktag (WT)            BDEW calendar            package werktag
+//	Übertragungstag (ÜT)    AS4 receipt              the day on which the NB received the order
+//
+// # States
+//
+//	             Execute                        IFTSTA Z14
+//	pending ───────────────────────▶ executed ──────────────▶ dispatched
+//	 │  ▲ │      Fail: second visit,            IFTSTA Z13
+//	 │  │ └───── endgueltig, or A02 ─▶ failed ───────────────▶ dispatched
+//	 │  └─ Fail: first visit
+//	 └────────── Cancel ────────────▶ cancelled  (no IFTSTA)
+//
+// Read in this order: ingest.go, service.go, outcome.go, iftsta.go.
+package sperr

@@ -1,0 +1,240 @@
+package sperr
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/uuid"
+
+	"sperrd/internal/werktag"
+)
+
+// The event that announces a market process, and the workflow whose processes are
+// ours. Gas uses the same PIDs under other workflows.
+const (
+	typeProcessInitiated = "de.mako.process.initiated"
+	workflowGPKESperrung = "gpke-sperrung"
+	pidSperrauftrag      = 17115
+	pidEntsperrauftrag   = 17117
+	pidStornierung       = 39000 // ORDCHG: the LF withdraws an order
+)
+
+// eventKind is what an incoming event means to this service.
+type eventKind int
+
+const (
+	kindNotOurs     eventKind = iota // acknowledge and forget
+	kindOrder                        // a 17115 or 17117: queue it
+	kindStornierung                  // a 39000: makod answers it, a human here must know
+)
+
+// ingester turns market events into orders of one tenant.
+type ingester struct {
+	tenant   string
+	calendar *werktag.Calendar
+	now      func() time.Time
+}
+
+// read tells what e means and, for a 17115 or 17117, which order it is. An event
+// that is ours but cannot become an order (no Marktlokation, no Lieferant, no
+// process, another recipient, both dates, a date nobody can read) is a
+// *ValidationError; every lesser fault is a warning on the order, since a refused
+// event is a lost order.
+func (in ingester) read(e event.Event) (eventKind, Order, error) {
+	if e.Type() != typeProcessInitiated {
+		return kindNotOurs, Order{}, nil
+	}
+	if workflow := extension(e, "makoworkflow"); workflow != "" && workflow != workflowGPKESperrung {
+		return kindNotOurs, Order{}, nil
+	}
+	data, dataErr := readMarketData(e.Data())
+	pid, known, err := eventPID(e, data)
+	if err != nil {
+		return kindNotOurs, Order{}, unusable("makopid", err.Error())
+	}
+	switch {
+	case !known && dataErr != nil:
+		return kindNotOurs, Order{}, unusable("data", dataErr.Error())
+	case pid == pidStornierung:
+		return kindStornierung, Order{ProcessID: nullable(canonicalProcess(e.Subject()))}, nil
+	case pid != pidSperrauftrag && pid != pidEntsperrauftrag:
+		return kindNotOurs, Order{}, nil
+	case dataErr != nil:
+		return kindOrder, Order{}, unusable("data", dataErr.Error())
+	}
+	order, err := in.order(e, data, pid)
+	return kindOrder, order, err
+}
+
+func (in ingester) order(e event.Event, data marketData, pid int) (Order, error) {
+	now := in.now()
+	o := Order{
+		ID: uuid.New(), Tenant: in.tenant, OrderType: TypeSperrung, Pruefidentifikator: &pid,
+		Status: StatusPending, CreatedAt: now, UpdatedAt: now, Warnungen: []string{},
+	}
+	if pid == pidEntsperrauftrag {
+		o.OrderType = TypeEntsperrung
+	}
+	invalid := &ValidationError{Subject: SubjectEvent}
+	in.readParties(&o, invalid, e, data)
+	if other, ok := data.pid(); ok && other != pid {
+		o.warn(fmt.Sprintf("data.pid is %d, but makopid is %d and counts", other, pid))
+	}
+	readDates(&o, invalid, data)
+	if err := invalid.err(); err != nil {
+		return Order{}, err
+	}
+	readArbeitszeit(&o, data)
+	readTreffpunkt(&o, data)
+	hinweis, warnings := cleanMarketText("hinweis", data.text("hinweis"), maxFreeText)
+	o.Hinweis = nullable(hinweis)
+	o.warn(warnings...)
+	o.Marktdaten = marktdaten(o)
+	o.setFristen(in.calendar, uebertragungstag(e, now))
+	return o, nil
+}
+
+// readParties reads who, for whom, where and in which process.
+func (in ingester) readParties(o *Order, invalid *ValidationError, e event.Event, data marketData) {
+	o.MaloID = data.text("malo_id")
+	if o.MaloID == "" {
+		invalid.add("malo_id", "is missing")
+	} else if err := checkMaloID(o.MaloID); err != nil {
+		invalid.add("malo_id", fmt.Sprintf("%q %v", truncate(o.MaloID, 40), err))
+	}
+	o.LieferantID = data.text("lf_mp_id")
+	sender := data.text("sender")
+	if o.LieferantID == "" {
+		o.LieferantID = sender
+	} else if sender != "" && sender != o.LieferantID {
+		o.warn("data.sender differs from lf_mp_id, which counts")
+	}
+	if o.LieferantID == "" {
+		invalid.add("lf_mp_id", "is missing, and so is sender")
+	} else if err := checkMPID(o.LieferantID); err != nil {
+		invalid.add("lf_mp_id", fmt.Sprintf("%q %v", truncate(o.LieferantID, 40), err))
+	}
+	if w := MPIDWarning(o.LieferantID); w != "" {
+		o.warn("lf_mp_id: " + w)
+	}
+	if receiver := data.text("receiver"); receiver != "" && receiver != in.tenant {
+		invalid.add("receiver", fmt.Sprintf("%q is not this Netzbetreiber", truncate(receiver, 40)))
+	}
+	process := canonicalProcess(e.Subject())
+	switch {
+	case process == "":
+		invalid.add("subject", "is missing: without its process the order could not be reported back")
+	case len(process) > 200 || strings.ContainsFunc(process, func(r rune) bool { return r < ' ' }):
+		invalid.add("subject", "is no process id")
+	}
+	o.ProcessID = &process
+}
+
+// readDates reads DTM+203 and DTM+469, which exist on a 17115 only and exclude
+// each other (ORDERS AHB 1.1b, conditions [55] and [56]).
+func readDates(o *Order, invalid *ValidationError, data marketData) {
+	fixed, fixedOK := data.scalar("ausfuehrung_am")
+	earliest, earliestOK := data.scalar("fruehestens_am")
+	if o.OrderType == TypeEntsperrung {
+		if fixedOK || earliestOK {
+			o.warn("an Entsperrauftrag carries no date; the one given was ignored")
+		}
+		return
+	}
+	switch {
+	case fixedOK && earliestOK:
+		invalid.add("ausfuehrung_am", "and fruehestens_am exclude each other (DTM+203, DTM+469)")
+	case fixedOK:
+		if t, ok := readTermin(invalid, "ausfuehrung_am", fixed); ok {
+			o.AusfuehrungAm, o.AusfuehrungZeitpunkt = &t.day, t.instant
+		}
+	case earliestOK:
+		if t, ok := readTermin(invalid, "fruehestens_am", earliest); ok {
+			o.FruehestensAm = &t.day
+		}
+	default:
+		o.warn("the Sperrauftrag carries neither DTM+203 nor DTM+469, so no Frist is counted")
+	}
+}
+
+func readTermin(invalid *ValidationError, field, value string) (termin, bool) {
+	t, err := parseDTM(value)
+	if err != nil {
+		invalid.add(field, fmt.Sprintf("%q is no date this service can read", truncate(value, 40)))
+		return termin{}, false
+	}
+	if reason := outsideCalendar(t.day); reason != "" {
+		invalid.add(field, reason)
+		return termin{}, false
+	}
+	return t, true
+}
+
+// readArbeitszeit reads IMD+7081, a Muss on a 17117 and absent on a 17115.
+func readArbeitszeit(o *Order, data marketData) {
+	value, given := data.scalar("arbeitszeit")
+	if o.OrderType == TypeSperrung {
+		if given {
+			o.warn("a Sperrauftrag carries no Arbeitszeit; the one given was ignored")
+		}
+		return
+	}
+	arbeitszeit := Arbeitszeit(value)
+	switch value {
+	case "Z53":
+		arbeitszeit = ArbeitszeitInnerhalb
+	case "Z54":
+		arbeitszeit = ArbeitszeitAuchAusserhalb
+	}
+	switch {
+	case arbeitszeit.Valid():
+		o.Arbeitszeit = &arbeitszeit
+	case given:
+		o.warn(fmt.Sprintf("arbeitszeit %q is neither Z53 nor Z54 and was ignored", truncate(value, 40)))
+	default:
+		o.warn("the Entsperrauftrag carries no Arbeitszeit (IMD+7081)")
+	}
+}
+
+func readTreffpunkt(o *Order, data marketData) {
+	treffpunkt, err := data.treffpunkt()
+	if err != nil {
+		o.warn("treffpunkt " + err.Error() + " and was ignored")
+	}
+	o.warn(treffpunkt.normalizeMarket()...)
+	o.setTreffpunkt(treffpunkt)
+	if o.AusfuehrungAm != nil && treffpunkt.IsZero() {
+		o.warn("DTM+203 without a Treffpunkt: the order is bound to day, hour and place")
+	}
+}
+
+// uebertragungstag is the day on which the Netzbetreiber received the ORDERS: the
+// event's own time where it is given and not in the future, else our receipt. A
+// delivery that comes late through no fault of the Lieferant does not move it.
+func uebertragungstag(e event.Event, now time.Time) *werktag.Date {
+	received := now
+	if t := e.Time(); !t.IsZero() && !t.After(now) {
+		received = t
+	}
+	day := werktag.BerlinDay(received)
+	return &day
+}
+
+// unusable is the error of an event that is ours but cannot become an order.
+func unusable(field, reason string) error {
+	v := &ValidationError{Subject: SubjectEvent}
+	v.add(field, reason)
+	return v
+}
+
+// warn adds what a human should look at; the same warning is kept once.
+func (o *Order) warn(warnings ...string) {
+	for _, w := range warnings {
+		if !slices.Contains(o.Warnungen, w) {
+			o.Warnungen = append(o.Warnungen, w)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package sperr
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+)
+
+// marketData is the data of an event, member by member, so that one member of a
+// wrong type does not make the others unreadable. Unknown members are tolerated.
+type marketData map[string]jsontext.Value
+
+func readMarketData(raw []byte) (marketData, error) {
+	var data marketData
+	if err := json.Unmarshal(raw, &data); err != nil || data == nil {
+		return nil, fmt.Errorf("is no JSON object")
+	}
+	return data, nil
+}
+
+// scalar is a member's text: the string itself, or what another JSON value looks
+// like, so that a number where a string belongs is reported as it stands. Null and
+// the empty string equal absent.
+func (d marketData) scalar(name string) (string, bool) {
+	raw, ok := d[name]
+	if !ok || raw.Kind() == 'n' {
+		return "", false
+	}
+	if raw.Kind() != '"' {
+		return string(raw), true
+	}
+	var s string
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return string(raw), true
+	}
+	return s, s != ""
+}
+
+// text is scalar for members whose absence needs no telling apart.
+func (d marketData) text(name string) string {
+	s, _ := d.scalar(name)
+	return s
+}
+
+// pid is data.pid where it is a number or a string of digits.
+func (d marketData) pid() (int, bool) {
+	s, ok := d.scalar("pid")
+	if !ok {
+		return 0, false
+	}
+	n, err := parsePID(s)
+	return n, err == nil
+}
+
+// treffpunkt is SG2 NAD+Z24; a Treffpunkt that is no object is an error, a part
+// that is no string is left out.
+func (d marketData) treffpunkt() (Treffpunkt, error) {
+	raw, ok := d["treffpunkt"]
+	if !ok || raw.Kind() == 'n' {
+		return Treffpunkt{}, nil
+	}
+	parts, err := readMarketData(raw)
+	if err != nil {
+		return Treffpunkt{}, err
+	}
+	var t Treffpunkt
+	for _, part := range t.parts() {
+		if v := parts[part.name]; v.Kind() == '"' {
+			*part.value = parts.text(part.name)
+		}
+	}
+	return t, nil
+}
+
+// eventPID is the Pruefidentifikator: the attribute makopid, else data.pid. A
+// makopid of 0 means that the ORDERS had none and does not fall back.
+func eventPID(e event.Event, data marketData) (pid int, known bool, err error) {
+	value, ok := e.Extensions()["makopid"]
+	if !ok {
+		pid, known = data.pid()
+		return pid, known, nil
+	}
+	if pid, err = parsePID(fmt.Sprint(value)); err != nil {
+		return 0, false, err
+	}
+	return pid, true, nil
+}
+
+func parsePID(s string) (int, error) {
+	if s == "" || len(s) > 9 || !digits(s, len(s)) {
+		return 0, fmt.Errorf("%q is no Pruefidentifikator", truncate(s, 20))
+	}
+	return strconv.Atoi(s)
+}
+
+func extension(e event.Event, name string) string {
+	if v, ok := e.Extensions()[name]; ok {
+		return fmt.Sprint(v)
+	}
+	return ""
+}
+
+// canonicalProcess lower-cases a UUID, so that one process has one spelling; any
+// other id is kept as it stands.
+func canonicalProcess(subject string) string {
+	if len(subject) == 36 {
+		if id, err := uuid.Parse(subject); err == nil {
+			return id.String()
+		}
+	}
+	return subject
+}
+
+// marktdaten are the market fields of o as they arrived, normalised: what a later
+// delivery of the same process is compared with. Absent fields are left out.
+func marktdaten(o Order) map[string]string {
+	fields := map[string]string{
+		"order_type": string(o.OrderType), "malo_id": o.MaloID, "lf_mp_id": o.LieferantID,
+		"hinweis": text(o.Hinweis),
+	}
+	if o.AusfuehrungAm != nil {
+		fields["ausfuehrung_am"] = o.AusfuehrungAm.String()
+	}
+	if o.AusfuehrungZeitpunkt != nil {
+		fields["ausfuehrung_zeitpunkt"] = o.AusfuehrungZeitpunkt.Format(time.RFC3339Nano)
+	}
+	if o.FruehestensAm != nil {
+		fields["fruehestens_am"] = o.FruehestensAm.String()
+	}
+	if o.Arbeitszeit != nil {
+		fields["arbeitszeit"] = string(*o.Arbeitszeit)
+	}
+	treffpunkt := o.treffpunkt()
+	for _, part := range treffpunkt.parts() {
+		fields["treffpunkt."+part.name] = *part.value
+	}
+	for name, value := range fields {
+		if value == "" {
+			delete(fields, name)
+		}
+	}
+	return fields
+}
+
+// contradictions names the fields that stored and received both have and that say
+// something different, sorted. A field absent on either side never contradicts.
+func contradictions(stored, received map[string]string) []string {
+	var names []string
+	for name, value := range received {
+		if was, ok := stored[name]; ok && was != value {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

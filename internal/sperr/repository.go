@@ -1,0 +1,249 @@
+package sperr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"sperrd/internal/werktag"
+)
+
+// Repository is the table sperr_orders and its history, as one tenant sees them.
+// Its reads are exported and safe for concurrent use; its writes take the
+// transaction they belong to and stay inside this package, so that whoever holds
+// only a Repository can change nothing. The reads are in this file and in
+// repository_list.go, repository_stats.go and repository_rejects.go.
+type Repository struct {
+	pool   *pgxpool.Pool
+	tenant string
+}
+
+// NewRepository reads and writes the orders of tenant.
+func NewRepository(pool *pgxpool.Pool, tenant string) *Repository {
+	return &Repository{pool: pool, tenant: tenant}
+}
+
+// Tenant is the MP-ID whose orders the repository sees.
+func (r *Repository) Tenant() string { return r.tenant }
+
+// orderColumns are the columns of Order, in its order.
+const orderColumns = `id, tenant, malo_id, lf_mp_id, order_type, pruefidentifikator, process_id,
+	ausfuehrung_am, ausfuehrung_zeitpunkt, fruehestens_am, arbeitszeit,
+	treffpunkt_hinweis, treffpunkt_strasse, treffpunkt_plz, treffpunkt_ort, treffpunkt_land, hinweis,
+	ausfuehrung_faellig_am, ausfuehrung_eskaliert_at, vorlauffrist_eingehalten, vorlauffrist_spaetester_ut,
+	status, sperrversuche, letzter_versuch_am, letzter_versuch_grund,
+	executed_at, execution_note, fail_reason, pruefschritt_code,
+	iftsta_faellig_am, iftsta_ref, iftsta_dispatched_at, iftsta_attempts, iftsta_last_error,
+	iftsta_escalated_at, iftsta_next_attempt_at, warnungen, created_at, updated_at,
+	marktdaten, iftsta_unklar, iftsta_last_code, iftsta_resets`
+
+func scanOrder(row pgx.CollectableRow) (Order, error) {
+	o, err := pgx.RowToStructByName[Order](row)
+	if err != nil {
+		return Order{}, err
+	}
+	o.IFTSTAEmpfehlung = iftstaEmpfehlung(o)
+	return o, nil
+}
+
+// one runs a query for at most one order; ok is false where there is none.
+func one(ctx context.Context, q querier, sql string, args ...any) (o Order, ok bool, err error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return Order{}, false, err
+	}
+	o, err = pgx.CollectExactlyOneRow(rows, scanOrder)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Order{}, false, nil
+	}
+	return o, err == nil, err
+}
+
+// querier is what a pool and a transaction have in common.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// Get is one order of the tenant, or ErrNotFound.
+func (r *Repository) Get(ctx context.Context, id uuid.UUID) (Order, error) {
+	return r.get(ctx, r.pool, id)
+}
+
+func (r *Repository) get(ctx context.Context, q querier, id uuid.UUID) (Order, error) {
+	o, ok, err := one(ctx, q, `SELECT `+orderColumns+` FROM sperr_orders WHERE tenant = $1 AND id = $2`, r.tenant, id)
+	if err != nil {
+		return Order{}, fmt.Errorf("get order %s: %w", id, err)
+	}
+	if !ok {
+		return Order{}, fmt.Errorf("order %s: %w", id, ErrNotFound)
+	}
+	return o, nil
+}
+
+// byProcess is the order of a market process, if there is one.
+func (r *Repository) byProcess(ctx context.Context, tx pgx.Tx, processID string) (Order, bool, error) {
+	o, ok, err := one(ctx, tx, `SELECT `+orderColumns+` FROM sperr_orders WHERE tenant = $1 AND process_id = $2`,
+		r.tenant, processID)
+	if err != nil {
+		return Order{}, false, fmt.Errorf("find the order of process %s: %w", processID, err)
+	}
+	return o, ok, nil
+}
+
+// openTypes are the types of the pending orders of a Marktlokation, each once.
+func (r *Repository) openTypes(ctx context.Context, tx pgx.Tx, maloID string) ([]Type, error) {
+	rows, err := tx.Query(ctx, `
+		SELECT DISTINCT order_type FROM sperr_orders
+		WHERE tenant = $1 AND malo_id = $2 AND status = 'pending' ORDER BY order_type`, r.tenant, maloID)
+	if err != nil {
+		return nil, fmt.Errorf("find open orders: %w", err)
+	}
+	types, err := pgx.CollectRows(rows, pgx.RowTo[Type])
+	if err != nil {
+		return nil, fmt.Errorf("find open orders: %w", err)
+	}
+	return types, nil
+}
+
+// insert writes a new pending order. inserted is false, and nothing written, where
+// its process already has one: the unique constraint decides, whatever runs beside.
+func (r *Repository) insert(ctx context.Context, tx pgx.Tx, o Order) (stored Order, inserted bool, err error) {
+	var arbeitszeit *string
+	if o.Arbeitszeit != nil {
+		arbeitszeit = nullable(string(*o.Arbeitszeit))
+	}
+	stored, inserted, err = one(ctx, tx, `
+		INSERT INTO sperr_orders (
+			id, tenant, malo_id, lf_mp_id, order_type, pruefidentifikator, process_id,
+			ausfuehrung_am, ausfuehrung_zeitpunkt, fruehestens_am, arbeitszeit,
+			treffpunkt_hinweis, treffpunkt_strasse, treffpunkt_plz, treffpunkt_ort, treffpunkt_land, hinweis,
+			ausfuehrung_faellig_am, vorlauffrist_eingehalten, vorlauffrist_spaetester_ut,
+			warnungen, marktdaten, created_at, updated_at)
+		VALUES (
+			@id, @tenant, @malo_id, @lf_mp_id, @order_type, @pruefidentifikator, @process_id,
+			@ausfuehrung_am, @ausfuehrung_zeitpunkt, @fruehestens_am, @arbeitszeit,
+			@treffpunkt_hinweis, @treffpunkt_strasse, @treffpunkt_plz, @treffpunkt_ort, @treffpunkt_land, @hinweis,
+			@ausfuehrung_faellig_am, @vorlauffrist_eingehalten, @vorlauffrist_spaetester_ut,
+			@warnungen, @marktdaten, @created_at, @created_at)
+		ON CONFLICT (tenant, process_id) DO NOTHING
+		RETURNING `+orderColumns, pgx.NamedArgs{
+		"id": o.ID, "tenant": r.tenant, "malo_id": o.MaloID, "lf_mp_id": o.LieferantID,
+		"order_type": string(o.OrderType), "pruefidentifikator": o.Pruefidentifikator, "process_id": o.ProcessID,
+		"ausfuehrung_am": o.AusfuehrungAm, "ausfuehrung_zeitpunkt": o.AusfuehrungZeitpunkt,
+		"fruehestens_am": o.FruehestensAm, "arbeitszeit": arbeitszeit,
+		"treffpunkt_hinweis": o.TreffpunktHinweis, "treffpunkt_strasse": o.TreffpunktStrasse,
+		"treffpunkt_plz": o.TreffpunktPLZ, "treffpunkt_ort": o.TreffpunktOrt, "treffpunkt_land": o.TreffpunktLand,
+		"hinweis": o.Hinweis, "ausfuehrung_faellig_am": o.AusfuehrungFaelligAm,
+		"vorlauffrist_eingehalten": o.VorlauffristEingehalten, "vorlauffrist_spaetester_ut": o.VorlauffristSpaetesterUT,
+		"warnungen": o.Warnungen, "marktdaten": o.Marktdaten, "created_at": o.CreatedAt,
+	})
+	if err != nil {
+		return Order{}, false, fmt.Errorf("insert order: %w", err)
+	}
+	return stored, inserted, nil
+}
+
+// closing is what a terminal report writes.
+type closing struct {
+	status              Status
+	executedAt          *time.Time
+	executionNote       *string
+	failReason          *string
+	pruefschrittCode    *string
+	iftstaFaelligAm     *werktag.Date
+	seenSperrversuche   *int // the report holds only if this is still the count; nil: whatever it is
+	sperrversuche       *int // nil: unchanged
+	letzterVersuchAm    *time.Time
+	letzterVersuchGrund *string
+	warnungen           []string
+	lease               time.Duration // how long the dispatch that follows may take
+	at                  time.Time
+}
+
+// close is the one guarded UPDATE that decides a terminal outcome: of concurrent
+// reports exactly one finds the order pending. It is also the first claim of the
+// IFTSTA, so that no worker sends beside the request: it counts the attempt, takes
+// the lease and marks the outcome of a send as unknown until it is recorded.
+func (r *Repository) close(ctx context.Context, tx pgx.Tx, id uuid.UUID, c closing) (Order, bool, error) {
+	o, ok, err := one(ctx, tx, `
+		UPDATE sperr_orders SET
+			status = @status, executed_at = @executed_at, execution_note = @execution_note,
+			fail_reason = @fail_reason, pruefschritt_code = @pruefschritt_code,
+			sperrversuche = COALESCE(@sperrversuche, sperrversuche),
+			letzter_versuch_am = COALESCE(@letzter_versuch_am, letzter_versuch_am),
+			letzter_versuch_grund = COALESCE(@letzter_versuch_grund, letzter_versuch_grund),
+			iftsta_faellig_am = CASE WHEN process_id IS NOT NULL THEN @iftsta_faellig_am::date END,
+			iftsta_attempts = CASE WHEN process_id IS NOT NULL THEN 1 ELSE 0 END,
+			iftsta_unklar = process_id IS NOT NULL,
+			iftsta_next_attempt_at = CASE WHEN process_id IS NOT NULL THEN now() + @lease::interval ELSE iftsta_next_attempt_at END,
+			warnungen = warnungen || @warnungen::text[], updated_at = @at
+		WHERE tenant = @tenant AND id = @id AND status = 'pending'
+		  AND (@seen::int IS NULL OR sperrversuche = @seen)
+		RETURNING `+orderColumns, pgx.NamedArgs{
+		"status": string(c.status), "executed_at": c.executedAt, "execution_note": c.executionNote,
+		"fail_reason": c.failReason, "pruefschritt_code": c.pruefschrittCode, "sperrversuche": c.sperrversuche,
+		"letzter_versuch_am": c.letzterVersuchAm, "letzter_versuch_grund": c.letzterVersuchGrund,
+		"iftsta_faellig_am": c.iftstaFaelligAm, "lease": c.lease, "warnungen": nonNil(c.warnungen), "at": c.at,
+		"tenant": r.tenant, "id": id, "seen": c.seenSperrversuche,
+	})
+	if err != nil {
+		return Order{}, false, fmt.Errorf("close order %s: %w", id, err)
+	}
+	return o, ok, nil
+}
+
+// recordVisit writes the first failed visit and leaves the order pending. It holds
+// only while no visit is recorded yet.
+func (r *Repository) recordVisit(ctx context.Context, tx pgx.Tx, id uuid.UUID, v visit) (Order, bool, error) {
+	o, ok, err := one(ctx, tx, `
+		UPDATE sperr_orders SET
+			sperrversuche = sperrversuche + 1, letzter_versuch_am = @visited_at, letzter_versuch_grund = @reason,
+			warnungen = warnungen || @warnungen::text[], updated_at = @at
+		WHERE tenant = @tenant AND id = @id AND status = 'pending' AND sperrversuche = 0
+		RETURNING `+orderColumns, pgx.NamedArgs{
+		"visited_at": v.visitedAt, "reason": v.reason, "warnungen": nonNil(v.warnungen), "at": v.at,
+		"tenant": r.tenant, "id": id,
+	})
+	if err != nil {
+		return Order{}, false, fmt.Errorf("record visit on order %s: %w", id, err)
+	}
+	return o, ok, nil
+}
+
+// cancel withdraws a pending order.
+func (r *Repository) cancel(ctx context.Context, tx pgx.Tx, id uuid.UUID, at time.Time) (Order, bool, error) {
+	o, ok, err := one(ctx, tx, `
+		UPDATE sperr_orders SET status = 'cancelled', updated_at = $3
+		WHERE tenant = $1 AND id = $2 AND status = 'pending'
+		RETURNING `+orderColumns, r.tenant, id, at)
+	if err != nil {
+		return Order{}, false, fmt.Errorf("cancel order %s: %w", id, err)
+	}
+	return o, ok, nil
+}
+
+// addWarning puts a warning on an order once; ok is false where it already stands
+// there or the process has no order.
+func (r *Repository) addWarning(ctx context.Context, tx pgx.Tx, processID, warning string, at time.Time) (Order, bool, error) {
+	o, ok, err := one(ctx, tx, `
+		UPDATE sperr_orders SET warnungen = warnungen || $3::text, updated_at = $4
+		WHERE tenant = $1 AND process_id = $2 AND NOT warnungen @> ARRAY[$3::text]
+		RETURNING `+orderColumns, r.tenant, processID, warning, at)
+	if err != nil {
+		return Order{}, false, fmt.Errorf("warn on the order of process %s: %w", processID, err)
+	}
+	return o, ok, nil
+}
+
+// nonNil keeps an array parameter from being NULL.
+func nonNil(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}

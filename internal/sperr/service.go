@@ -1,0 +1,242 @@
+package sperr
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"sperrd/internal/makod"
+	"sperrd/internal/outbox"
+	"sperrd/internal/werktag"
+)
+
+// actorMarket is the actor of what a market event does.
+const actorMarket = "makod"
+
+// writeTimeout bounds what one call does in the database.
+const writeTimeout = 10 * time.Second
+
+// Options are the settings of a Service.
+type Options struct {
+	Calendar          *werktag.Calendar
+	PruefschrittCheck PruefschrittCheck
+	RequestTimeout    time.Duration    // of one command to makod
+	Lease             time.Duration    // how long a claim of an IFTSTA holds; longer than RequestTimeout
+	FirstBackoff      time.Duration    // wait after the first failed attempt
+	MaxBackoff        time.Duration    // the longest wait
+	Now               func() time.Time // business time; leases run on the database's clock
+	Logger            *slog.Logger
+}
+
+// Service is the only place where the transactions that change an order begin. In
+// each of them the state, its history and its event are written together. It is
+// safe for concurrent use, also by several processes on one database.
+type Service struct {
+	Options
+	pool  *pgxpool.Pool
+	repo  *Repository
+	makod *makod.Client
+	in    ingester
+}
+
+// NewService changes the orders that repo sees and reports their outcomes to makod.
+func NewService(pool *pgxpool.Pool, repo *Repository, client *makod.Client, options Options) *Service {
+	return &Service{
+		Options: options, pool: pool, repo: repo, makod: client,
+		in: ingester{tenant: repo.tenant, calendar: options.Calendar, now: options.Now},
+	}
+}
+
+func (s *Service) now() time.Time { return s.Now().UTC() }
+
+// detached is a context that a client which hangs up does not cancel, with a bound
+// of its own: what was begun is finished and recorded.
+func (s *Service) detached(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+}
+
+// ReceiptKind says what became of a market event.
+type ReceiptKind int
+
+// What Receive can answer.
+const (
+	ReceiptNotOurs    ReceiptKind = iota // no order of this service; acknowledged
+	ReceiptQueued                        // a new order
+	ReceiptRedelivery                    // the process has its order already; nothing changed
+	ReceiptNoted                         // a Stornierung, noted on its order
+)
+
+// Receipt is the answer to a market event.
+type Receipt struct {
+	Kind    ReceiptKind
+	OrderID uuid.UUID // zero for ReceiptNotOurs
+}
+
+// Receive turns a market event into an order, exactly once for each process
+// whatever id it is delivered under. The event must come from makod: its signature
+// is the caller's business. It is a *ValidationError where the event is ours but
+// unusable, and a *ProcessConflictError where it contradicts its process's order;
+// the caller keeps such a delivery with KeepReject.
+func (s *Service) Receive(ctx context.Context, e event.Event) (Receipt, error) {
+	kind, order, err := s.in.read(e)
+	if err != nil {
+		return Receipt{}, err
+	}
+	ctx, cancel := s.detached(ctx)
+	defer cancel()
+	switch kind {
+	case kindOrder:
+		return s.queue(ctx, order)
+	case kindStornierung:
+		return s.noteStornierung(ctx, order.ProcessID)
+	default:
+		if extension(e, "makoworkflow") == workflowGPKESperrung {
+			s.Logger.InfoContext(ctx, "event of the Sperrprozess is not for the queue",
+				"event_id", e.ID(), "pid", extension(e, "makopid"))
+		}
+		return Receipt{Kind: ReceiptNotOurs}, nil
+	}
+}
+
+func (s *Service) queue(ctx context.Context, order Order) (receipt Receipt, err error) {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		stored, inserted, err := s.add(ctx, tx, order, actorMarket)
+		if err != nil {
+			return err
+		}
+		if inserted {
+			receipt = Receipt{Kind: ReceiptQueued, OrderID: stored.ID}
+			return nil
+		}
+		known, ok, err := s.repo.byProcess(ctx, tx, *order.ProcessID)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return fmt.Errorf("the order of process %s vanished", *order.ProcessID)
+		}
+		if fields := contradictions(known.Marktdaten, order.Marktdaten); fields != nil {
+			return &ProcessConflictError{OrderID: known.ID, Fields: fields}
+		}
+		receipt = Receipt{Kind: ReceiptRedelivery, OrderID: known.ID}
+		return nil
+	})
+	return receipt, err
+}
+
+// Create queues an operator's order. It has no market process, so that nobody is
+// owed an IFTSTA. Input against a rule is a *ValidationError.
+func (s *Service) Create(ctx context.Context, actor string, request NewOrder) (Order, error) {
+	order, err := request.order(s.repo.tenant, s.Calendar, s.now())
+	if err != nil {
+		return Order{}, err
+	}
+	ctx, cancel := s.detached(ctx)
+	defer cancel()
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		order, _, err = s.add(ctx, tx, order, actor)
+		return err
+	})
+	if err != nil {
+		return Order{}, err
+	}
+	return order, nil
+}
+
+// add writes a new order, its history and its event. inserted is false where the
+// process already has an order.
+func (s *Service) add(ctx context.Context, tx pgx.Tx, order Order, actor string) (stored Order, inserted bool, err error) {
+	open, err := s.repo.openTypes(ctx, tx, order.MaloID)
+	if err != nil {
+		return Order{}, false, err
+	}
+	for _, t := range open {
+		order.warn(fmt.Sprintf("another %s for this Marktlokation is pending", t))
+	}
+	stored, inserted, err = s.repo.insert(ctx, tx, order)
+	if err != nil || !inserted {
+		return Order{}, false, err
+	}
+	e, err := auftragEingegangen(stored, stored.CreatedAt)
+	if err != nil {
+		return Order{}, false, err
+	}
+	return stored, true, s.record(ctx, tx, e, change{order: stored, actor: actor, action: actionCreated, at: stored.CreatedAt})
+}
+
+// Cancel withdraws a pending order; no IFTSTA follows. It is ErrNotFound or a
+// *NotPendingError where there is nothing to withdraw.
+func (s *Service) Cancel(ctx context.Context, actor string, id uuid.UUID, reason string) error {
+	invalid := &ValidationError{Subject: SubjectReport}
+	reason = strings.TrimSpace(reason)
+	checkText(invalid, "reason", reason, maxFreeText)
+	if err := invalid.err(); err != nil {
+		return err
+	}
+	ctx, cancel := s.detached(ctx)
+	defer cancel()
+	at := s.now()
+	var detail map[string]any
+	if reason != "" {
+		detail = map[string]any{"reason": reason}
+	}
+	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		order, ok, err := s.repo.cancel(ctx, tx, id, at)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return s.notPending(ctx, tx, id)
+		}
+		e, err := storniert(order, at)
+		if err != nil {
+			return err
+		}
+		return s.record(ctx, tx, e, change{order: order, actor: actor, action: actionCancelled, from: StatusPending, detail: detail, at: at})
+	})
+}
+
+// noteStornierung marks the order whose Lieferant withdrew it (ORDCHG 39000). makod
+// answers the Lieferant; the order is not changed, so that a human decides what the
+// field team does.
+func (s *Service) noteStornierung(ctx context.Context, processID *string) (receipt Receipt, err error) {
+	if processID == nil {
+		return Receipt{Kind: ReceiptNotOurs}, nil
+	}
+	at := s.now()
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		order, ok, err := s.repo.addWarning(ctx, tx, *processID,
+			"the Lieferant withdrew this order (ORDCHG 39000): clear with makod before the visit", at)
+		if err != nil || !ok {
+			return err
+		}
+		receipt = Receipt{Kind: ReceiptNoted, OrderID: order.ID}
+		s.Logger.WarnContext(ctx, "Stornierung received for an order", "order_id", order.ID, "status", order.Status)
+		return s.repo.appendHistory(ctx, tx, change{order: order, actor: actorMarket, action: actionStornierung, from: order.Status, at: at})
+	})
+	return receipt, err
+}
+
+// record writes the event and the history line of a change in its transaction.
+func (s *Service) record(ctx context.Context, tx pgx.Tx, e event.Event, c change) error {
+	if err := s.repo.appendHistory(ctx, tx, c); err != nil {
+		return err
+	}
+	return outbox.Enqueue(ctx, tx, outbox.Entry{Tenant: c.order.Tenant, OrderID: c.order.ID, Event: e})
+}
+
+// notPending says why a guarded UPDATE found nothing: no such order, or a closed one.
+func (s *Service) notPending(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
+	order, err := s.repo.get(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	return &NotPendingError{Order: order}
+}
