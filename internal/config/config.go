@@ -1,0 +1,113 @@
+// Package config reads sperrd.toml: strictly, and with every problem at once.
+//
+// Strict means that a misspelt key, or one of a part that this version does not
+// have, stops the start instead of being ignored. No value is ever part of an
+// error, and a secret prints as a fixed text wherever it goes. The package reads
+// the environment only through the function it is given.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// PruefschrittCheck says what happens to a report whose Pruefschritt code does
+// not fit the order.
+type PruefschrittCheck string
+
+// The two ways to treat a code that does not fit: refuse the report, or record
+// it with a warning.
+const (
+	PruefschrittRefuse PruefschrittCheck = "refuse"
+	PruefschrittWarn   PruefschrittCheck = "warn"
+)
+
+// Config is a configuration file that has passed every check.
+type Config struct {
+	// Port is where the service listens, on all interfaces.
+	Port int
+	// Tenant is the MP-ID of the Netzbetreiber: 13 digits.
+	Tenant string
+	// MakodURL is the base of makod's command API, without a trailing slash.
+	MakodURL string
+	// MakodAPIKey goes to makod with every command.
+	MakodAPIKey Secret
+	// InboundHMACSecrets are the secrets of POST /webhook; each of them
+	// verifies. None means that nothing is verified, which is only possible
+	// with AllowInsecureNoAuth.
+	InboundHMACSecrets []Secret
+	// AllowInsecureNoAuth serves the REST API without a token.
+	AllowInsecureNoAuth bool
+	PruefschrittCheck   PruefschrittCheck
+	// ShutdownGrace bounds how long a stopping process finishes what it has
+	// begun.
+	ShutdownGrace time.Duration
+	Database      Database
+	Log           Log
+	IFTSTA        IFTSTA
+}
+
+// Database is the section [database].
+type Database struct {
+	// URL holds the password, so all of it is a secret.
+	URL Secret
+	// PoolSize is the highest number of connections of this process.
+	PoolSize int
+}
+
+// Log is the section [log].
+type Log struct {
+	Format string // "json" or "text"
+	Level  string // "debug", "info", "warn" or "error"
+}
+
+// IFTSTA is the section [iftsta]: how outcomes go to makod.
+type IFTSTA struct {
+	// FirstBackoff is the pause after the first failed attempt, MaxBackoff the
+	// longest one.
+	FirstBackoff, MaxBackoff time.Duration
+	// RequestTimeout bounds one command to makod.
+	RequestTimeout time.Duration
+	// Lease is how long a claimed outcome belongs to the process that claimed
+	// it. It outlasts RequestTimeout, so that no other process sends meanwhile.
+	Lease time.Duration
+}
+
+// Path returns the configuration file to read: the flag --config, else the
+// variable SPERRD_CONFIG, else sperrd.toml in the working directory.
+func Path(flag string, getenv func(string) (string, bool)) string {
+	if flag != "" {
+		return flag
+	}
+	if path, _ := getenv("SPERRD_CONFIG"); path != "" {
+		return path
+	}
+
+	return "sperrd.toml"
+}
+
+// Load reads the configuration file. The error of a file with anything wrong in
+// it is an *Error that holds all of it; a file that cannot be read is named.
+// getenv is os.LookupEnv outside tests.
+func Load(path string, getenv func(string) (string, bool)) (*Config, error) {
+	content, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("configuration file %s does not exist; name another with --config or SPERRD_CONFIG: %w", path, fs.ErrNotExist)
+	case err != nil:
+		return nil, fmt.Errorf("configuration file: %w", err)
+	}
+	doc, problem := parse(content, getenv)
+	if problem != nil {
+		return nil, newError(path, []Problem{*problem})
+	}
+	c := doc.config()
+	if err := newError(path, doc.problems); err != nil {
+		return nil, err
+	}
+
+	return c, nil
+}

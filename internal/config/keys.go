@@ -1,0 +1,134 @@
+package config
+
+import (
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	// maxShutdownGrace keeps a stopping process from outliving any patience an
+	// orchestrator has.
+	maxShutdownGrace = 10 * time.Minute
+	// leaseMargin is the least time between the end of a request and the end of
+	// its lease, in which the outcome of the request is recorded.
+	leaseMargin = 5 * time.Second
+)
+
+// config reads every key of this version and checks it. What is wrong stands in
+// d.problems afterwards.
+func (d *document) config() *Config {
+	c := &Config{
+		Port:                d.integer("port", 8780, 1, 65535),
+		Tenant:              d.tenant(),
+		MakodURL:            d.makodURL(),
+		MakodAPIKey:         d.makodAPIKey(),
+		InboundHMACSecrets:  d.inboundHMACSecrets(),
+		AllowInsecureNoAuth: d.boolean("allow_insecure_no_auth"),
+		PruefschrittCheck:   d.pruefschrittCheck(),
+		ShutdownGrace:       d.shutdownGrace(),
+		Database: Database{
+			URL:      d.databaseURL(),
+			PoolSize: d.integer("database.pool_size", 10, 1, 1000),
+		},
+		Log: Log{
+			Format: d.choice("log.format", "json", "json", "text"),
+			Level:  d.choice("log.level", "info", "debug", "info", "warn", "error"),
+		},
+		IFTSTA: d.iftsta(),
+	}
+	d.requireAuthentication(c)
+	d.reportUnknown()
+
+	return c
+}
+
+// requireAuthentication refuses to serve anything to everybody unless that is
+// asked for by name: these routes queue and confirm physical disconnections.
+func (d *document) requireAuthentication(c *Config) {
+	if c.AllowInsecureNoAuth {
+		return
+	}
+	d.report("allow_insecure_no_auth", "must be true: this version checks no tokens ([oidc] is no part of it), "+
+		"so its REST API is open to whoever reaches the port, and that has to be asked for by name")
+	if _, there := d.lookup(inboundHMACSecret); !there {
+		d.report(inboundHMACSecret, "is required: without it whoever reaches the port can queue a disconnection")
+	}
+}
+
+func (d *document) tenant() string {
+	value, ok := d.required("tenant")
+	if ok && !isMPID(value) {
+		d.report("tenant", "must be an MP-ID: 13 digits and nothing else")
+	}
+
+	return value
+}
+
+// makodURL returns the URL without a trailing slash. The error of net/url would
+// repeat the URL, and with it a password that somebody has put there.
+func (d *document) makodURL() string {
+	const key = "makod_url"
+	value, ok := d.required(key)
+	if !ok {
+		return ""
+	}
+	u, err := url.Parse(value)
+	switch {
+	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "":
+		d.report(key, "must be a URL that begins with http:// or https:// and names a host")
+	case u.User != nil:
+		d.report(key, "must not hold a user or a password")
+	case u.RawQuery != "" || u.ForceQuery || strings.Contains(value, "#"):
+		d.report(key, "must not hold a query or a fragment")
+	}
+
+	return strings.TrimRight(value, "/")
+}
+
+// makodAPIKey is sent as an HTTP header, where a control character (the second
+// newline at the end of a file) makes every request fail.
+func (d *document) makodAPIKey() Secret {
+	const key = "makod_api_key"
+	value, _ := d.required(key)
+	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		d.report(key, "must not hold a line break or another control character")
+	}
+
+	return NewSecret(value)
+}
+
+func (d *document) databaseURL() Secret {
+	value, _ := d.required("database.url")
+	return NewSecret(value)
+}
+
+func (d *document) pruefschrittCheck() PruefschrittCheck {
+	return PruefschrittCheck(d.choice("pruefschritt_check",
+		string(PruefschrittRefuse), string(PruefschrittRefuse), string(PruefschrittWarn)))
+}
+
+func (d *document) shutdownGrace() time.Duration {
+	const key = "shutdown_grace"
+	value, ok := d.duration(key, 20*time.Second)
+	if ok && value > maxShutdownGrace {
+		d.report(key, "must be %s at most", maxShutdownGrace)
+	}
+
+	return value
+}
+
+func (d *document) iftsta() IFTSTA {
+	first, firstOK := d.duration("iftsta.first_backoff", 30*time.Second)
+	longest, longestOK := d.duration("iftsta.max_backoff", 2*time.Hour)
+	timeout, timeoutOK := d.duration("iftsta.request_timeout", 10*time.Second)
+	lease, leaseOK := d.duration("iftsta.lease", time.Minute)
+	if firstOK && longestOK && first > longest {
+		d.report("iftsta.first_backoff", "must not be longer than iftsta.max_backoff")
+	}
+	if timeoutOK && leaseOK && lease < timeout+leaseMargin {
+		d.report("iftsta.lease", "must be at least %s longer than iftsta.request_timeout", leaseMargin)
+	}
+
+	return IFTSTA{FirstBackoff: first, MaxBackoff: longest, RequestTimeout: timeout, Lease: lease}
+}
