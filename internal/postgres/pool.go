@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -60,6 +62,8 @@ func Open(ctx context.Context, url string, opts Options) (*pgxpool.Pool, error) 
 		"idle_in_transaction_session_timeout": "15s",
 	})
 
+	config.AfterConnect = scanInUTC
+
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
@@ -71,6 +75,15 @@ func Open(ctx context.Context, url string, opts Options) (*pgxpool.Pool, error) 
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	return pool, nil
+}
+
+// scanInUTC reads instants in UTC, whatever the zone of this process, so that what
+// is shown to others does not depend on where it runs.
+func scanInUTC(_ context.Context, conn *pgx.Conn) error {
+	conn.TypeMap().RegisterType(&pgtype.Type{
+		Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
+	})
+	return nil
 }
 
 // setDefaults adds to the start-up parameters of a connection what the URL does
