@@ -45,7 +45,7 @@ func resolve(text string, env getenv) (value, source string, err error) {
 func follow(text string, env getenv) (value, source string, err error) {
 	if name, ok := strings.CutPrefix(text, envPrefix); ok {
 		if name == "" {
-			return "", "", errors.New("names no environment variable after env:")
+			return "", "", errors.New("must name a variable, as in env:NAME")
 		}
 		source = "environment variable " + name
 		value, set := env(name)
@@ -60,7 +60,7 @@ func follow(text string, env getenv) (value, source string, err error) {
 	}
 	if path, ok := strings.CutPrefix(text, filePrefix); ok {
 		if path == "" {
-			return "", "", errors.New("names no file after file:")
+			return "", "", errors.New("must name a file, as in file:/path")
 		}
 		value, err = readOneLine(path)
 

@@ -19,7 +19,7 @@ func TestLoad_no_secret_stops_the_start(t *testing.T) {
 		"unset_variable":  {with(`inbound_hmac_secret = "env:UNSET"`), "inbound_hmac_secret (environment variable UNSET): is not set"},
 		"empty_variable":  {with(`inbound_hmac_secret = "env:EMPTY"`), "inbound_hmac_secret (environment variable EMPTY): is empty"},
 		"blank_variable":  {with(`inbound_hmac_secret = "env:BLANK"`), "inbound_hmac_secret (environment variable BLANK): is blank"},
-		"no_variable":     {with(`inbound_hmac_secret = "env:"`), "inbound_hmac_secret: names no environment variable"},
+		"no_variable":     {with(`inbound_hmac_secret = "env:"`), "inbound_hmac_secret: must name a variable"},
 		"whsec_alone":     {with(`inbound_hmac_secret = "whsec_"`), "inbound_hmac_secret: has nothing decodable after whsec_"},
 		"whsec_blank":     {with(`inbound_hmac_secret = "whsec_  "`), "inbound_hmac_secret: has nothing decodable after whsec_"},
 		"whsec_no_base64": {with(`inbound_hmac_secret = "whsec_%%"`), "inbound_hmac_secret: has nothing decodable after whsec_"},
@@ -120,7 +120,7 @@ func TestLoad_file_without_a_value_is_named(t *testing.T) {
 		"file:" + missing: "makod_api_key (file " + missing + "): cannot be read: no such file or directory",
 		"file:" + folder:  "makod_api_key (file " + folder + "): cannot be read: is a directory",
 		"file:" + blank:   "makod_api_key (file " + blank + "): is blank",
-		"file:":           "makod_api_key: names no file after file:",
+		"file:":           "makod_api_key: must name a file, as in file:/path",
 	} {
 		got := problems(t, with(`makod_api_key = "`+reference+`"`), env())
 		if diff := cmp.Diff([]string{"line 4: " + want}, got); diff != "" {
