@@ -204,14 +204,16 @@ func release(ctx context.Context, conn *pgx.Conn, db *sql.DB) {
 }
 
 // cause takes golang-migrate's error apart, which hides the error of the
-// database from errors.As and quotes the whole file.
+// database from errors.As and quotes the whole file. A failed file comes as a
+// value and before the pointer that a failed unlock is.
 func cause(err error) error {
 	var value database.Error
 	var pointer *database.Error
 	switch {
+	case errors.As(err, &value):
 	case errors.As(err, &pointer):
 		value = *pointer
-	case !errors.As(err, &value):
+	default:
 		return err
 	}
 	if value.OrigErr == nil {

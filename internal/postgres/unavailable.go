@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"io"
 	"net"
@@ -35,6 +36,7 @@ func IsUnavailable(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) ||
 		errors.Is(err, pgconn.ErrConnClosed) ||
 		errors.Is(err, puddle.ErrClosedPool) ||
+		errors.Is(err, driver.ErrBadConn) || // of Migrator, which works through database/sql
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.As(err, &netErr) ||
 		pgconn.SafeToRetry(err)
