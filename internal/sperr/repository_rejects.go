@@ -40,6 +40,10 @@ func (s *Service) KeepReject(ctx context.Context, reject WebhookReject) error {
 }
 
 func (r *Repository) keepReject(ctx context.Context, tx pgx.Tx, reject WebhookReject, at time.Time) error {
+	headers := reject.Headers
+	if headers == nil {
+		headers = map[string]string{}
+	}
 	_, err := tx.Exec(ctx, `
 		INSERT INTO webhook_rejects
 			(tenant, webhook_id, body_hash, headers, body, status, code, reason, first_seen_at, last_seen_at)
@@ -48,7 +52,7 @@ func (r *Repository) keepReject(ctx context.Context, tx pgx.Tx, reject WebhookRe
 			count = webhook_rejects.count + 1, last_seen_at = EXCLUDED.last_seen_at,
 			status = EXCLUDED.status, code = EXCLUDED.code, reason = EXCLUDED.reason`, pgx.NamedArgs{
 		"tenant": r.tenant, "webhook_id": reject.WebhookID, "body_hash": deliveryHash(reject),
-		"headers": reject.Headers, "body": reject.Body, "status": reject.Status, "code": reject.Code,
+		"headers": headers, "body": reject.Body, "status": reject.Status, "code": reject.Code,
 		"reason": reject.Reason, "at": at,
 	})
 	if err != nil {

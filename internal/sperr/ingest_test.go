@@ -1,0 +1,397 @@
+package sperr
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/go-cmp/cmp"
+
+	"sperrd/internal/werktag"
+)
+
+func sample(t *testing.T, name string) event.Event {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("testdata", "events", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e event.Event
+	if err := json.Unmarshal(raw, &e); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func testIngester() ingester {
+	return ingester{tenant: testTenant, calendar: werktag.BDEW(), now: func() time.Time { return testNow }}
+}
+
+func TestASperrauftragWithAFixedDateBecomesAnOrder(t *testing.T) {
+	t.Parallel()
+	kind, o, err := testIngester().read(sample(t, "17115-fixed-date.json"))
+	if err != nil || kind != kindOrder {
+		t.Fatalf("read = %v, %v", kind, err)
+	}
+	if o.OrderType != TypeSperrung || *o.Pruefidentifikator != 17115 || o.MaloID != testMalo || o.LieferantID != testLF ||
+		*o.ProcessID != "0b7c1e2a-1111-4000-8000-000000000001" || text(o.Hinweis) != "Gerichtsvollzieher ist 9 Uhr vor Ort" {
+		t.Errorf("order = %+v", o)
+	}
+	want := Treffpunkt{Hinweis: "Zaehlerraum UG", Strasse: "Lindenallee 7", PLZ: "10115", Ort: "Berlin", Land: "DE"}
+	if o.treffpunkt() != want {
+		t.Errorf("Treffpunkt = %+v", o.treffpunkt())
+	}
+	if o.AusfuehrungAm.String() != "2026-09-01" || o.FruehestensAm != nil || o.AusfuehrungFaelligAm.String() != "2026-09-09" {
+		t.Errorf("dates = %v, %v, due %v", o.AusfuehrungAm, o.FruehestensAm, o.AusfuehrungFaelligAm)
+	}
+	if o.VorlauffristSpaetesterUT.String() != "2026-08-14" || !*o.VorlauffristEingehalten {
+		t.Errorf("Vorlauffrist = %v, %v", o.VorlauffristSpaetesterUT, *o.VorlauffristEingehalten)
+	}
+}
+
+func TestASperrauftragWithAnEarliestDateBecomesAnOrder(t *testing.T) {
+	t.Parallel()
+	_, o, err := testIngester().read(sample(t, "17115-earliest-date.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.LieferantID != "4012345000023" || o.FruehestensAm.String() != "2026-09-03" || o.AusfuehrungAm != nil ||
+		text(o.TreffpunktLand) != "DE" || o.AusfuehrungFaelligAm.String() != "2026-09-11" ||
+		o.VorlauffristSpaetesterUT.String() != "2026-08-26" || !*o.VorlauffristEingehalten {
+		t.Errorf("order = %+v", o)
+	}
+}
+
+func TestEntsperrauftragKeepsItsArbeitszeitAndHasNoFrist(t *testing.T) {
+	t.Parallel()
+	_, o, err := testIngester().read(sample(t, "17117.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.OrderType != TypeEntsperrung || *o.Arbeitszeit != ArbeitszeitAuchAusserhalb || o.AusfuehrungFaelligAm != nil || o.VorlauffristEingehalten != nil {
+		t.Errorf("order = %+v", o)
+	}
+	for value, want := range map[string]Arbeitszeit{
+		"Z53": ArbeitszeitInnerhalb, "Z54": ArbeitszeitAuchAusserhalb,
+		"innerhalb": ArbeitszeitInnerhalb, "auch_ausserhalb": ArbeitszeitAuchAusserhalb,
+	} {
+		_, o, err := testIngester().read(marketEvent(t, pidEntsperrauftrag, testMalo, map[string]any{"arbeitszeit": value}))
+		if err != nil || o.Arbeitszeit == nil || *o.Arbeitszeit != want {
+			t.Errorf("%s: %v, %v", value, o.Arbeitszeit, err)
+		}
+	}
+}
+
+func TestEventsOfOthersAreNotOurs(t *testing.T) {
+	t.Parallel()
+	events := map[string]event.Event{"17116": sample(t, "17116.json"), "55001": sample(t, "unrelated-55001.json")}
+	for name, change := range map[string]func(*event.Event){
+		"type":         func(e *event.Event) { e.SetType("de.mako.process.completed") },
+		"gas workflow": func(e *event.Event) { e.SetExtension("makoworkflow", "geli-gas-sperrung-nb") },
+		"LF workflow":  func(e *event.Event) { e.SetExtension("makoworkflow", "gpke-sperrung-lf") },
+		"makopid 0":    func(e *event.Event) { e.SetExtension("makopid", 0) },
+		"ORDRSP":       func(e *event.Event) { e.SetExtension("makopid", 19116) },
+		"no PID at all": func(e *event.Event) {
+			e.SetExtension("makopid", nil)
+			_ = e.SetData("application/json", map[string]any{})
+		},
+		"type and no ID": func(e *event.Event) { e.SetType("x"); e.SetSubject("") },
+	} {
+		e := marketEvent(t, pidSperrauftrag, testMalo, nil)
+		change(&e)
+		events[name] = e
+	}
+	for name, e := range events {
+		if kind, _, err := testIngester().read(e); kind != kindNotOurs || err != nil {
+			t.Errorf("%s: %v, %v; want not ours", name, kind, err)
+		}
+	}
+}
+
+func TestThePIDIsANumberOrAStringOfDigits(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*event.Event){
+		"string":      func(e *event.Event) { e.SetExtension("makopid", "17115") },
+		"data.pid":    func(e *event.Event) { e.SetExtension("makopid", nil) },
+		"no workflow": func(e *event.Event) { e.SetExtension("makoworkflow", nil) },
+	} {
+		e := marketEvent(t, pidSperrauftrag, testMalo, nil)
+		change(&e)
+		if kind, o, err := testIngester().read(e); kind != kindOrder || err != nil || o.OrderType != TypeSperrung {
+			t.Errorf("%s: %v, %v", name, kind, err)
+		}
+	}
+	e := marketEvent(t, pidSperrauftrag, testMalo, nil)
+	e.SetExtension("makopid", "17115x")
+	_, _, err := testIngester().read(e)
+	wantInvalid(t, err, SubjectEvent, "makopid")
+}
+
+func TestUnusableEventsAreRefusedWithTheirReason(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		data  map[string]any
+		field string
+	}{
+		{"no MaLo", map[string]any{"malo_id": nil}, "malo_id"},
+		{"empty MaLo", map[string]any{"malo_id": ""}, "malo_id"},
+		{"null MaLo", map[string]any{"malo_id": json.RawMessage("null")}, "malo_id"},
+		{"MaLo with a wrong check digit", map[string]any{"malo_id": "51238696782"}, "malo_id"},
+		{"MaLo as a number", map[string]any{"malo_id": 5123869}, "malo_id"},
+		{"MaLo with blanks", map[string]any{"malo_id": " 51238696012"}, "malo_id"},
+		{"MaLo with NUL", map[string]any{"malo_id": "5123869601\x00"}, "malo_id"},
+		{"MaLo in Arabic digits", map[string]any{"malo_id": "٥١٢٣٨٦٩٦٠١٢"}, "malo_id"},
+		{"no LF", map[string]any{"lf_mp_id": nil}, "lf_mp_id"},
+		{"malformed LF", map[string]any{"lf_mp_id": "990001234567"}, "lf_mp_id"},
+		{"another receiver", map[string]any{"receiver": "9900000000001"}, "receiver"},
+		{"both dates", map[string]any{"ausfuehrung_am": "20260901"}, "ausfuehrung_am"},
+		{"a date of words", map[string]any{"fruehestens_am": "morgen"}, "fruehestens_am"},
+		{"a day that does not exist", map[string]any{"fruehestens_am": "20260230"}, "fruehestens_am"},
+		{"a date as number", map[string]any{"fruehestens_am": 12}, "fruehestens_am"},
+		{"a date before the calendar", map[string]any{"fruehestens_am": "2018-12-31"}, "fruehestens_am"},
+		{"a date after the calendar", map[string]any{"fruehestens_am": "9999-01-01"}, "fruehestens_am"},
+		{"infinity", map[string]any{"fruehestens_am": "infinity"}, "fruehestens_am"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, _, err := testIngester().read(marketEvent(t, pidSperrauftrag, testMalo, c.data))
+			wantInvalid(t, err, SubjectEvent, c.field)
+		})
+	}
+	for name, change := range map[string]func(*event.Event){
+		"subject": func(e *event.Event) { e.SetSubject("") },
+		"data":    func(e *event.Event) { _ = e.SetData("application/json", []any{}) },
+	} {
+		e := marketEvent(t, pidSperrauftrag, testMalo, nil)
+		change(&e)
+		_, _, err := testIngester().read(e)
+		wantInvalid(t, err, SubjectEvent, name)
+	}
+}
+
+func TestDatesAreBerlinDaysInEveryForm(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]struct{ day, instant string }{
+		"20260831":                  {"2026-08-31", ""},
+		"2026-08-31":                {"2026-08-31", ""},
+		"202608302200":              {"2026-08-31", "2026-08-30T22:00:00Z"},
+		"202608302200+00":           {"2026-08-31", "2026-08-30T22:00:00Z"},
+		"202608310000+02":           {"2026-08-31", "2026-08-30T22:00:00Z"},
+		"2026-08-30T22:00:00Z":      {"2026-08-31", "2026-08-30T22:00:00Z"},
+		"2026-08-31T00:00:00+02:00": {"2026-08-31", "2026-08-30T22:00:00Z"},
+		"2026-08-30T22:00:00":       {"2026-08-31", "2026-08-30T22:00:00Z"},
+		"202611292300":              {"2026-11-30", "2026-11-29T23:00:00Z"},
+		"2026-09-01T06:00:00Z":      {"2026-09-01", "2026-09-01T06:00:00Z"},
+	} {
+		_, o, err := testIngester().read(marketEvent(t, pidSperrauftrag, testMalo, map[string]any{"fruehestens_am": nil, "ausfuehrung_am": value}))
+		if err != nil {
+			t.Errorf("%s: %v", value, err)
+			continue
+		}
+		instant := ""
+		if o.AusfuehrungZeitpunkt != nil {
+			instant = o.AusfuehrungZeitpunkt.Format(time.RFC3339)
+		}
+		if o.AusfuehrungAm.String() != want.day || instant != want.instant {
+			t.Errorf("%s: %s at %q, want %s at %q", value, o.AusfuehrungAm, instant, want.day, want.instant)
+		}
+	}
+	for _, value := range []string{"2026083022", "20260830220000", "202608302460", "2026-8-31", "202608302200+0", "2026-08-30 22:00:00Z", "２０２６０８３１"} {
+		if _, err := parseDTM(value); err == nil {
+			t.Errorf("%q was read", value)
+		}
+	}
+}
+
+func TestLesserFaultsAreWarningsOnTheOrder(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		pid     int
+		data    map[string]any
+		warning string
+	}{
+		{"no date", pidSperrauftrag, map[string]any{"fruehestens_am": nil}, "neither DTM+203 nor DTM+469"},
+		{"a date on an Entsperrung", pidEntsperrauftrag, map[string]any{"fruehestens_am": "wann auch immer"}, "carries no date"},
+		{"no Arbeitszeit", pidEntsperrauftrag, map[string]any{"arbeitszeit": nil}, "carries no Arbeitszeit"},
+		{"unknown Arbeitszeit", pidEntsperrauftrag, map[string]any{"arbeitszeit": "Z99"}, "neither Z53 nor Z54"},
+		{"Arbeitszeit on a Sperrung", pidSperrauftrag, map[string]any{"arbeitszeit": "Z53"}, "carries no Arbeitszeit; the one given"},
+		{"partial Treffpunkt", pidSperrauftrag, map[string]any{"treffpunkt": map[string]any{"ort": "Berlin"}}, "plz, land, strasse or hinweis missing"},
+		{"unusable land", pidSperrauftrag, map[string]any{"treffpunkt": map[string]any{"land": "D3U"}}, "was dropped"},
+		{"Treffpunkt as text", pidSperrauftrag, map[string]any{"treffpunkt": "vor der Tür"}, "is no JSON object and was ignored"},
+		{"over-long text", pidSperrauftrag, map[string]any{"hinweis": strings.Repeat("ü", 2561)}, "was cut to 2560"},
+		{"NUL", pidSperrauftrag, map[string]any{"hinweis": "a\x00b"}, "NUL characters were removed from hinweis"},
+		{"outside ISO 8859-1", pidSperrauftrag, map[string]any{"hinweis": "50 €"}, "U+20AC"},
+		{"check digit of the LF", pidSperrauftrag, nil, "has check digit 8, but 9 would fit"},
+		{"two PIDs", pidSperrauftrag, map[string]any{"pid": 17117}, "data.pid is 17117"},
+		{"two Lieferanten", pidSperrauftrag, map[string]any{"sender": "4012345000023"}, "data.sender differs"},
+		{"fixed date without Treffpunkt", pidSperrauftrag, map[string]any{"fruehestens_am": nil, "ausfuehrung_am": "20260901"}, "without a Treffpunkt"},
+		{"no Frist countable", pidSperrauftrag, map[string]any{"fruehestens_am": "2035-12-30"}, "ausfuehrung_faellig_am could not be counted"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, o, err := testIngester().read(marketEvent(t, c.pid, testMalo, c.data))
+			if err != nil || !hasWarning(o, c.warning) {
+				t.Errorf("warnings %q, %v; want %q", o.Warnungen, err, c.warning)
+			}
+			if strings.Contains(text(o.Hinweis), "\x00") || len([]rune(text(o.Hinweis))) > maxFreeText || text(o.TreffpunktLand) == "D3U" {
+				t.Errorf("the order carries what cannot be stored: %+v", o)
+			}
+			if o.OrderType == TypeEntsperrung && (o.AusfuehrungAm != nil || o.FruehestensAm != nil) || o.OrderType == TypeSperrung && o.Arbeitszeit != nil {
+				t.Errorf("the order carries what its type has not: %+v", o)
+			}
+		})
+	}
+}
+
+func TestTheVorlauffristCountsFromTheEventsOwnTime(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		time time.Time
+		kept bool
+	}{
+		{"on the last day", time.Date(2026, 8, 21, 21, 59, 59, 0, time.UTC), true},
+		{"a moment into the next Berlin day", time.Date(2026, 8, 21, 22, 0, 0, 0, time.UTC), false},
+		{"without a time: our receipt", time.Time{}, false},
+		{"in the future: our receipt", testNow.Add(time.Hour), false},
+	} {
+		e := marketEvent(t, pidSperrauftrag, testMalo, map[string]any{"fruehestens_am": "2026-08-31"})
+		if e.SetTime(c.time); c.time.IsZero() {
+			e.Context = e.Context.AsV1()
+			e.SetTime(time.Time{})
+		}
+		_, o, err := testIngester().read(e)
+		if err != nil || o.VorlauffristSpaetesterUT.String() != "2026-08-21" || *o.VorlauffristEingehalten != c.kept {
+			t.Errorf("%s: kept %v, latest %v, %v", c.name, *o.VorlauffristEingehalten, o.VorlauffristSpaetesterUT, err)
+		}
+	}
+}
+
+func TestRedeliveryGuard(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	first, again, marktd := sample(t, "17115-fixed-date.json"), sample(t, "17115-fixed-date.json"), sample(t, "17115-redelivered-by-marktd.json")
+	receipt, err := b.service.Receive(t.Context(), first)
+	if err != nil || receipt.Kind != ReceiptQueued {
+		t.Fatalf("first = %+v, %v", receipt, err)
+	}
+	stored := b.get(t, receipt.OrderID)
+	upper := sample(t, "17115-fixed-date.json")
+	upper.SetSubject(strings.ToUpper(upper.Subject()))
+	for name, e := range map[string]event.Event{"same": again, "through marktd": marktd, "process in upper case": upper} {
+		got, err := b.service.Receive(t.Context(), e)
+		if err != nil || got != (Receipt{Kind: ReceiptRedelivery, OrderID: receipt.OrderID}) {
+			t.Errorf("%s = %+v, %v", name, got, err)
+		}
+	}
+	if diff := cmp.Diff(stored, b.get(t, receipt.OrderID)); diff != "" {
+		t.Errorf("a redelivery changed the order:\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{EventAuftragEingegangen}, b.events(t, receipt.OrderID)); diff != "" {
+		t.Errorf("events:\n%s", diff)
+	}
+}
+
+func TestARedeliveryThatContradictsIsAConflict(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	original := sample(t, "17115-fixed-date.json")
+	receipt, err := b.service.Receive(t.Context(), original)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := b.get(t, receipt.OrderID)
+	for field, value := range map[string]any{
+		"malo_id": otherMalo, "lf_mp_id": "4012345000023", "ausfuehrung_am": "2026-09-02",
+		"treffpunkt": map[string]any{"ort": "Potsdam"}, "hinweis": "anders",
+	} {
+		var data map[string]any
+		if err := original.DataAs(&data); err != nil {
+			t.Fatal(err)
+		}
+		data[field] = value
+		e := original.Clone()
+		if err := e.SetData("application/json", data); err != nil {
+			t.Fatal(err)
+		}
+		_, err := b.service.Receive(t.Context(), e)
+		var conflict *ProcessConflictError
+		if !errors.As(err, &conflict) || conflict.OrderID != receipt.OrderID || !strings.HasPrefix(conflict.Fields[0], field) {
+			t.Errorf("%s: %v, want a conflict about it", field, err)
+		}
+	}
+	if diff := cmp.Diff(stored, b.get(t, receipt.OrderID)); diff != "" {
+		t.Errorf("a conflict changed the order:\n%s", diff)
+	}
+}
+
+func TestParallelDeliveriesOfOneProcessMakeOneOrder(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	receipts := make([]Receipt, 20)
+	var wg sync.WaitGroup
+	for i := range receipts {
+		wg.Go(func() {
+			var err error
+			if receipts[i], err = b.service.Receive(t.Context(), sample(t, "17115-fixed-date.json")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	queued := slices.IndexFunc(receipts, func(r Receipt) bool { return r.Kind == ReceiptQueued })
+	for i, r := range receipts {
+		if r.OrderID != receipts[queued].OrderID || (i != queued) != (r.Kind == ReceiptRedelivery) {
+			t.Errorf("delivery %d = %+v", i, r)
+		}
+	}
+	if n := column[int](t, b.pool, `SELECT count(*)::int FROM event_outbox`)[0]; n != 1 {
+		t.Errorf("%d events, want 1", n)
+	}
+}
+
+func TestASecondOpenOrderForTheMaLoIsQueuedWithAWarning(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	sperrung := b.receive(t, pidSperrauftrag, testMalo, nil)
+	entsperrung, err := b.service.Receive(t.Context(), marketEvent(t, pidEntsperrauftrag, testMalo, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if hasWarning(sperrung, "another") || !hasWarning(b.get(t, entsperrung.OrderID), "another sperrung for this Marktlokation is pending") {
+		t.Errorf("warnings = %q, %q", sperrung.Warnungen, b.get(t, entsperrung.OrderID).Warnungen)
+	}
+}
+
+func TestAStornierungIsNotedOnItsOrderOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	order := b.receive(t, pidSperrauftrag, testMalo, nil)
+	storno := marketEvent(t, pidStornierung, testMalo, nil)
+	storno.SetSubject(*order.ProcessID)
+	for range 2 {
+		if _, err := b.service.Receive(t.Context(), storno); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := b.get(t, order.ID)
+	if got.Status != StatusPending || !hasWarning(got, "ORDCHG 39000") || len(got.Warnungen) != len(order.Warnungen)+1 {
+		t.Errorf("order = %s, %q", got.Status, got.Warnungen)
+	}
+	if diff := cmp.Diff([]string{actionCreated, actionStornierung}, b.actions(t, order.ID)); diff != "" {
+		t.Errorf("history:\n%s", diff)
+	}
+	unknown, err := b.service.Receive(t.Context(), marketEvent(t, pidStornierung, otherMalo, nil))
+	if err != nil || unknown.Kind != ReceiptNotOurs {
+		t.Errorf("Stornierung of an unknown process = %+v, %v", unknown, err)
+	}
+}
