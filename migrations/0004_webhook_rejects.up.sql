@@ -15,4 +15,4 @@ CREATE TABLE webhook_rejects (
     last_seen_at  TIMESTAMPTZ NOT NULL,
     UNIQUE (tenant, webhook_id, body_hash)
 );
-CREATE INDEX webhook_rejects_list ON webhook_rejects (tenant, last_seen_at DESC, id DESC);
+CREATE INDEX webhook_rejects_list ON webhook_rejects (tenant, first_seen_at DESC, id DESC);
