@@ -42,7 +42,7 @@ func TestFailedDispatchKeepsTheReport(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			order := b.receive(t, pidSperrauftrag, testMalo, nil)
+			order := b.receive(t, pidSperrauftrag, testMalo)
 			b.makod.FailNext(1, c.fault)
 
 			report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{Note: "done"})
@@ -79,7 +79,7 @@ func TestAnUnreachableMakodIsNotUnclear(t *testing.T) {
 	}
 	defer client.Close()
 	service := NewService(b.pool, b.repo, client, b.service.Options)
-	order := b.receive(t, pidSperrauftrag, testMalo, nil)
+	order := b.receive(t, pidSperrauftrag, testMalo)
 	if report, err := service.Execute(t.Context(), "team", order.ID, ExecuteReport{}); err != nil || report.IFTSTADispatched {
 		t.Fatalf("Execute = %+v, %v", report, err)
 	}
@@ -91,7 +91,7 @@ func TestAnUnreachableMakodIsNotUnclear(t *testing.T) {
 func TestTheNextAttemptIsDueAfterTheFirstBackoffWithJitter(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	order := b.receive(t, pidSperrauftrag, testMalo, nil)
+	order := b.receive(t, pidSperrauftrag, testMalo)
 	b.makod.FailNext(1, makodtest.EngineError())
 	if _, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{}); err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestBackoffGrowsByFourUpToItsCap(t *testing.T) {
 func TestAnExecuteThatMakodHasAppliedAlreadyIsReconciledAfterALostAnswer(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	order := b.receive(t, pidSperrauftrag, testMalo, nil)
+	order := b.receive(t, pidSperrauftrag, testMalo)
 	b.makod.FailNext(1, makodtest.Applied(makodtest.Drop()))
 	if _, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{}); err != nil {
 		t.Fatal(err)
@@ -147,7 +147,7 @@ func TestAnExecuteThatMakodHasAppliedAlreadyIsReconciledAfterALostAnswer(t *test
 func TestARejectedProcessIsNeverTakenForALostFailure(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	order := b.receive(t, pidSperrauftrag, testMalo, nil)
+	order := b.receive(t, pidSperrauftrag, testMalo)
 	b.makod.FailNext(1, makodtest.Applied(makodtest.Drop()))
 	if _, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "x", PruefschrittCode: ptr("A01"), Endgueltig: true}); err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestALateWriterChangesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			order := b.receive(t, pidSperrauftrag, testMalo, nil)
+			order := b.receive(t, pidSperrauftrag, testMalo)
 			if name == "failure" {
 				b.makod.FailNext(1, fault)
 			}
@@ -200,7 +200,7 @@ func TestALateWriterChangesNothing(t *testing.T) {
 func TestNothingIsSentWhenTheLeaseEndsBeforeAnAnswerCouldCome(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	order := b.receive(t, pidSperrauftrag, testMalo, nil)
+	order := b.receive(t, pidSperrauftrag, testMalo)
 	if b.service.dispatch(t.Context(), claim{order: order, until: testNow.Add(4 * time.Second)}) {
 		t.Error("dispatch reports success")
 	}
@@ -212,7 +212,7 @@ func TestNothingIsSentWhenTheLeaseEndsBeforeAnAnswerCouldCome(t *testing.T) {
 func TestTheTerminalUpdateTakesTheLease(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	order := b.receive(t, pidSperrauftrag, testMalo, nil)
+	order := b.receive(t, pidSperrauftrag, testMalo)
 	gate := b.makod.Hold()
 	done := make(chan struct{})
 	go func() {
@@ -236,7 +236,7 @@ func TestTheTerminalUpdateTakesTheLease(t *testing.T) {
 func TestAnotherProcessInTheAnswerIsSuccessWithAWarning(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	order := b.receive(t, pidSperrauftrag, testMalo, nil)
+	order := b.receive(t, pidSperrauftrag, testMalo)
 	other := uuid.NewString()
 	b.makod.FailNext(1, makodtest.AcceptOther(other))
 	report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{})
@@ -251,7 +251,7 @@ func TestAnotherProcessInTheAnswerIsSuccessWithAWarning(t *testing.T) {
 func TestDuplicateProcessWithAnIDIsSuccess(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	order := b.receive(t, pidSperrauftrag, testMalo, nil)
+	order := b.receive(t, pidSperrauftrag, testMalo)
 	b.makod.FailNext(1, makodtest.DuplicateProcess(*order.ProcessID))
 	if report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{}); err != nil || !report.IFTSTADispatched {
 		t.Fatalf("Execute = %+v, %v", report, err)
@@ -303,7 +303,7 @@ func TestTheCommandLeavesOutWhatIsAbsent(t *testing.T) {
 func TestAResultThatCannotBeRecordedIsNotPromised(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	order := b.receive(t, pidSperrauftrag, testMalo, nil)
+	order := b.receive(t, pidSperrauftrag, testMalo)
 	b.exec(t, `CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$`)
 	b.exec(t, `CREATE TRIGGER broken BEFORE UPDATE ON sperr_orders FOR EACH ROW WHEN (OLD.status = 'executed') EXECUTE FUNCTION broken()`)
 	report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{})
@@ -318,7 +318,7 @@ func TestAResultThatCannotBeRecordedIsNotPromised(t *testing.T) {
 func TestSettingTheAttemptsToZeroBeginsANewCycle(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	order := b.receive(t, pidSperrauftrag, testMalo, nil)
+	order := b.receive(t, pidSperrauftrag, testMalo)
 	b.makod.FailNext(1, makodtest.ProcessNotFound())
 	if _, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{}); err != nil {
 		t.Fatal(err)
@@ -343,7 +343,7 @@ func TestSettingTheAttemptsToZeroBeginsANewCycle(t *testing.T) {
 func TestTheHistoryIsAppendOnly(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.receive(t, pidSperrauftrag, testMalo, nil)
+	b.receive(t, pidSperrauftrag, testMalo)
 	for _, sql := range []string{`UPDATE sperr_order_history SET actor = 'x'`, `DELETE FROM sperr_order_history`, `TRUNCATE sperr_order_history`} {
 		if _, err := b.pool.Exec(t.Context(), sql); err == nil || !strings.Contains(err.Error(), "append only") {
 			t.Errorf("%s = %v, want refused", sql, err)

@@ -362,7 +362,7 @@ func TestParallelDeliveriesOfOneProcessMakeOneOrder(t *testing.T) {
 func TestASecondOpenOrderForTheMaLoIsQueuedWithAWarning(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	sperrung := b.receive(t, pidSperrauftrag, testMalo, nil)
+	sperrung := b.receive(t, pidSperrauftrag, testMalo)
 	entsperrung, err := b.service.Receive(t.Context(), marketEvent(t, pidEntsperrauftrag, testMalo, nil))
 	if err != nil {
 		t.Fatal(err)
@@ -375,7 +375,7 @@ func TestASecondOpenOrderForTheMaLoIsQueuedWithAWarning(t *testing.T) {
 func TestAStornierungIsNotedOnItsOrderOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	order := b.receive(t, pidSperrauftrag, testMalo, nil)
+	order := b.receive(t, pidSperrauftrag, testMalo)
 	storno := marketEvent(t, pidStornierung, testMalo, nil)
 	storno.SetSubject(*order.ProcessID)
 	for range 2 {

@@ -3,7 +3,6 @@ package sperr
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"os"
 	"testing"
@@ -50,7 +49,7 @@ func newBenchOn(t *testing.T, pool *pgxpool.Pool, tenant string, change ...func(
 	options := Options{
 		Calendar: werktag.BDEW(), PruefschrittCheck: PruefschrittRefuse,
 		RequestTimeout: 5 * time.Second, Lease: 60 * time.Second, FirstBackoff: 30 * time.Second, MaxBackoff: 2 * time.Hour,
-		Now: func() time.Time { return testNow }, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Now: func() time.Time { return testNow }, Logger: slog.New(slog.DiscardHandler),
 	}
 	for _, c := range change {
 		c(&options)
@@ -96,9 +95,9 @@ func marketEvent(t *testing.T, pid int, malo string, data map[string]any) event.
 }
 
 // receive queues a market order and spawns its process in makod.
-func (b *bench) receive(t *testing.T, pid int, malo string, data map[string]any) Order {
+func (b *bench) receive(t *testing.T, pid int, malo string) Order {
 	t.Helper()
-	e := marketEvent(t, pid, malo, data)
+	e := marketEvent(t, pid, malo, nil)
 	if _, err := b.makod.Spawn(makodtest.Process{ID: e.Subject(), MaloID: malo, PID: pid}); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package sperr
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -137,7 +138,7 @@ func (s *Service) failOnce(ctx context.Context, actor string, order Order, r Fai
 	}
 	claimed := s.claimNow()
 	closed, err := s.closeOrder(ctx, actor, order, f.closing)
-	if err == errVisitMeanwhile { //nolint:errorlint // never wrapped, never leaves this package
+	if errors.Is(err, errVisitMeanwhile) {
 		return Report{}, false, nil
 	}
 	if err != nil {
@@ -269,7 +270,7 @@ func (s *Service) recordVisit(ctx context.Context, actor string, order Order, f 
 
 // errVisitMeanwhile means that the order is still pending, but a visit was recorded
 // since it was read.
-var errVisitMeanwhile = fmt.Errorf("a visit was recorded meanwhile")
+var errVisitMeanwhile = errors.New("a visit was recorded meanwhile")
 
 // lostRace says why the guarded UPDATE of an outcome found nothing.
 func (s *Service) lostRace(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {

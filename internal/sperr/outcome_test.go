@@ -16,7 +16,7 @@ import (
 func TestExecuteReportsTheOutcomeToMakodAndTheERP(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	order := b.receive(t, pidSperrauftrag, testMalo, nil)
+	order := b.receive(t, pidSperrauftrag, testMalo)
 
 	report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{Note: "TW-1", ExecutedAt: ptr("2026-09-03T09:45:59+02:00")})
 	if err != nil || !report.IFTSTADispatched {
@@ -50,7 +50,7 @@ func TestExecuteReportsTheOutcomeToMakodAndTheERP(t *testing.T) {
 func TestFirstSperrversuchLeavesTheOrderOpen(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	order := b.receive(t, pidSperrauftrag, testMalo, nil)
+	order := b.receive(t, pidSperrauftrag, testMalo)
 
 	report, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: " niemand da "})
 	if err != nil || report.IFTSTADispatched || report.Order.Status != StatusPending || report.Order.Sperrversuche != 1 {
@@ -71,7 +71,7 @@ func TestFirstSperrversuchLeavesTheOrderOpen(t *testing.T) {
 func TestSecondSperrversuchClosesTheOrder(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	order := b.receive(t, pidSperrauftrag, testMalo, nil)
+	order := b.receive(t, pidSperrauftrag, testMalo)
 	if _, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "niemand da", PruefschrittCode: ptr("A08")}); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestSecondSperrversuchClosesTheOrder(t *testing.T) {
 func TestTheFirstVisitsCodeDoesNotServeTheClosingOne(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	order := b.receive(t, pidSperrauftrag, testMalo, nil)
+	order := b.receive(t, pidSperrauftrag, testMalo)
 	if _, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "x", PruefschrittCode: ptr("A08")}); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestTheFirstVisitsCodeDoesNotServeTheClosingOne(t *testing.T) {
 func TestEndgueltigClosesAtTheFirstVisit(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	order := b.receive(t, pidSperrauftrag, testMalo, nil)
+	order := b.receive(t, pidSperrauftrag, testMalo)
 	report, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "Verfügung", PruefschrittCode: ptr("A01"), Endgueltig: true})
 	if err != nil || !report.IFTSTADispatched || report.Order.Status != StatusFailed || report.Order.Sperrversuche != 1 {
 		t.Fatalf("Fail = %+v, %v", report, err)
@@ -121,7 +121,7 @@ func TestEndgueltigClosesAtTheFirstVisit(t *testing.T) {
 func TestActiveRefusalOfAccessClosesAtTheFirstVisit(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	order := b.receive(t, pidSperrauftrag, testMalo, nil)
+	order := b.receive(t, pidSperrauftrag, testMalo)
 	report, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "Zutritt verweigert", PruefschrittCode: ptr("A02")})
 	if err != nil || report.Order.Status != StatusFailed {
 		t.Fatalf("Fail = %+v, %v; want closed", report, err)
@@ -132,7 +132,7 @@ func TestAnObstacleForTheLieferantAdvisesEndgueltig(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for _, code := range []string{"A01", "A04"} {
-		order := b.receive(t, pidSperrauftrag, map[string]string{"A01": testMalo, "A04": otherMalo}[code], nil)
+		order := b.receive(t, pidSperrauftrag, map[string]string{"A01": testMalo, "A04": otherMalo}[code])
 		report, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "Attest", PruefschrittCode: &code})
 		if err != nil || report.Order.Status != StatusPending || !strings.Contains(report.Advice, "endgueltig: true") {
 			t.Errorf("%s: Fail = %+v, %v", code, report, err)
@@ -143,7 +143,7 @@ func TestAnObstacleForTheLieferantAdvisesEndgueltig(t *testing.T) {
 func TestAFailedEntsperrungTakesTheTwoVisitsAndFillsInItsOnlyCode(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	order := b.receive(t, pidEntsperrauftrag, testMalo, nil)
+	order := b.receive(t, pidEntsperrauftrag, testMalo)
 	if report, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "Zähler fehlt", PruefschrittCode: ptr("A02")}); err != nil || report.Order.Status != StatusPending {
 		t.Fatalf("first Fail = %+v, %v; want pending", report, err)
 	}
@@ -159,8 +159,8 @@ func TestAFailedEntsperrungTakesTheTwoVisitsAndFillsInItsOnlyCode(t *testing.T) 
 func TestPruefschrittCodeMustFitTypeAndOutcome(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	sperrung := b.receive(t, pidSperrauftrag, testMalo, nil)
-	entsperrung := b.receive(t, pidEntsperrauftrag, otherMalo, nil)
+	sperrung := b.receive(t, pidSperrauftrag, testMalo)
+	entsperrung := b.receive(t, pidEntsperrauftrag, otherMalo)
 	for _, code := range []string{"A01", "A99", "a07", "A07 ", ""} {
 		_, err := b.service.Execute(t.Context(), "team", sperrung.ID, ExecuteReport{PruefschrittCode: &code})
 		wantInvalid(t, err, SubjectReport, "pruefschritt_code")
@@ -182,7 +182,7 @@ func TestPruefschrittCodeMustFitTypeAndOutcome(t *testing.T) {
 func TestAnUnknownCodeIsRecordedWithAWarningWhereTheOperatorAllowsIt(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, func(o *Options) { o.PruefschrittCheck = PruefschrittWarn })
-	order := b.receive(t, pidSperrauftrag, testMalo, nil)
+	order := b.receive(t, pidSperrauftrag, testMalo)
 	_, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "x", PruefschrittCode: ptr("toolong"), Endgueltig: true})
 	wantInvalid(t, err, SubjectReport, "pruefschritt_code")
 	report, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "x", PruefschrittCode: ptr("A11"), Endgueltig: true})
@@ -197,7 +197,7 @@ func TestExactlyOneTerminalOutcomePerOrder(t *testing.T) {
 	const orders = 40
 	ids := make([]uuid.UUID, orders)
 	for i := range ids {
-		ids[i] = b.receive(t, pidSperrauftrag, maloWith(i), nil).ID
+		ids[i] = b.receive(t, pidSperrauftrag, maloWith(i)).ID
 	}
 	var wg sync.WaitGroup
 	won := make([][3]error, orders)
@@ -249,7 +249,7 @@ func TestExactlyOneTerminalOutcomePerOrder(t *testing.T) {
 func TestConcurrentFirstVisitsCountOneByOne(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	order := b.receive(t, pidSperrauftrag, testMalo, nil)
+	order := b.receive(t, pidSperrauftrag, testMalo)
 	errs := make([]error, 8)
 	var wg sync.WaitGroup
 	for i := range errs {
@@ -278,7 +278,7 @@ func TestConcurrentFirstVisitsCountOneByOne(t *testing.T) {
 func TestCancelOnlyWhilePending(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	order := b.receive(t, pidSperrauftrag, testMalo, nil)
+	order := b.receive(t, pidSperrauftrag, testMalo)
 	if err := b.service.Cancel(t.Context(), "dispatcher", order.ID, "LF hat angerufen"); err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +325,7 @@ func TestOperatorOrderOwesNoIFTSTA(t *testing.T) {
 func TestStateHistoryAndEventAreOneTransaction(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	order := b.receive(t, pidSperrauftrag, testMalo, nil)
+	order := b.receive(t, pidSperrauftrag, testMalo)
 	b.exec(t, `CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'outbox is broken'; END $$`)
 	b.exec(t, `CREATE TRIGGER broken BEFORE INSERT ON event_outbox FOR EACH ROW EXECUTE FUNCTION broken()`)
 	acts := map[string]func() error{
@@ -410,7 +410,7 @@ func TestTheIFTSTAFristRunsFromTheBerlinDayOfTheVisit(t *testing.T) {
 		"2026-08-30T22:30:00Z": "2026-09-01", // Monday 00:30 in Berlin
 		"2026-08-30T21:30:00Z": "2026-08-31", // Sunday 23:30 in Berlin
 	} {
-		order := b.receive(t, pidSperrauftrag, map[string]string{"2026-09-01": testMalo, "2026-08-31": otherMalo}[want], nil)
+		order := b.receive(t, pidSperrauftrag, map[string]string{"2026-09-01": testMalo, "2026-08-31": otherMalo}[want])
 		report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{ExecutedAt: &executedAt})
 		if err != nil || report.Order.IFTSTAFaelligAm.String() != want {
 			t.Errorf("%s: due %v, %v; want %s", executedAt, report.Order.IFTSTAFaelligAm, err, want)
@@ -430,7 +430,7 @@ func TestAnOutcomePastTheCalendarIsRecordedWithoutAFrist(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2036, 1, 2, 8, 0, 0, 0, time.UTC)
 	b := newBench(t, func(o *Options) { o.Now = func() time.Time { return now } })
-	order := b.receive(t, pidEntsperrauftrag, testMalo, nil)
+	order := b.receive(t, pidEntsperrauftrag, testMalo)
 	report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{})
 	if err != nil || !report.IFTSTADispatched || report.Order.IFTSTAFaelligAm != nil || !hasWarning(report.Order, "iftsta_faellig_am could not be counted") {
 		t.Errorf("Execute = %+v, %v", report, err)
@@ -440,7 +440,7 @@ func TestAnOutcomePastTheCalendarIsRecordedWithoutAFrist(t *testing.T) {
 func TestAClientThatHangsUpAbortsNothing(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	order := b.receive(t, pidSperrauftrag, testMalo, nil)
+	order := b.receive(t, pidSperrauftrag, testMalo)
 	gate := b.makod.Hold()
 	ctx, hangUp := context.WithCancel(t.Context())
 	done := make(chan Report)
