@@ -30,6 +30,41 @@ const pollInterval = 3 * time.Millisecond
 // ends in whatever way, the kernel closes the pipe, and the shell stops the
 // cluster and removes its folder.
 func startCluster(ctx context.Context, opts Options) (*Server, error) {
+	c, err := newCluster(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	opts.Log("starting PostgreSQL from " + c.bin)
+	if err := c.supervise(ctx, opts); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(c.dir))
+	}
+	socket := url.Values{"host": {c.dir}, "port": {strconv.Itoa(port(opts))}}
+	admin := &url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/postgres", RawQuery: socket.Encode()}
+	if err := c.awaitReady(ctx, admin.String()); err != nil {
+		return nil, errors.Join(err, c.stop())
+	}
+	role := *admin
+	role.User = url.User(owner)
+	if opts.Port != 0 {
+		role.User = url.UserPassword(owner, rand.Text())
+		role.Host = "127.0.0.1:" + strconv.Itoa(opts.Port)
+		role.RawQuery = ""
+	}
+	return &Server{admin: admin, role: &role, halt: c.stop}, nil
+}
+
+// cluster is a private PostgreSQL with its supervisor.
+type cluster struct {
+	user  account
+	bin   string // folder of the binaries
+	dir   string // folder of socket and log, removed at the end
+	data  string // data folder
+	shell *exec.Cmd
+	alive *os.File // our end of the supervisor's pipe
+}
+
+// newCluster finds the binaries and makes the folders.
+func newCluster(ctx context.Context, opts Options) (*cluster, error) {
 	user, err := unprivileged()
 	if err != nil {
 		return nil, err
@@ -48,57 +83,34 @@ func startCluster(ctx context.Context, opts Options) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	opts.Log("starting PostgreSQL from " + bin)
-	c, err := superviseCluster(user, dir, data, bin, opts)
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	admin := &url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/postgres", RawQuery: "host=" + url.QueryEscape(dir)}
-	if err := c.awaitReady(ctx, admin.String()); err != nil {
-		return nil, errors.Join(err, c.stop())
-	}
-	role := *admin
-	role.User = url.User(owner)
-	if opts.Port != 0 {
-		role.User = url.UserPassword(owner, rand.Text())
-		role.Host = "127.0.0.1:" + strconv.Itoa(opts.Port)
-		role.RawQuery = ""
-	}
-	return &Server{admin: admin, role: &role, halt: c.stop}, nil
+	return &cluster{user: user, bin: bin, dir: dir, data: data}, nil
 }
 
-// cluster is a running supervisor.
-type cluster struct {
-	dir   string
-	shell *exec.Cmd
-	alive *os.File // our end of its pipe
-}
-
-// superviseCluster starts the supervisor, in a process group of its own: Ctrl-C
-// in the terminal must reach us alone, so that our connections end before the
-// database does.
-func superviseCluster(user account, dir, data, bin string, opts Options) (*cluster, error) {
-	log, err := os.Create(filepath.Join(dir, "log"))
+// supervise starts the supervisor, in a process group of its own: Ctrl-C in the
+// terminal must reach us alone, so that our connections end before the database
+// does. It outlives ctx.
+func (c *cluster) supervise(ctx context.Context, opts Options) error {
+	log, err := os.Create(filepath.Join(c.dir, "log"))
 	if err != nil {
-		return nil, fmt.Errorf("start PostgreSQL: %w", err)
+		return fmt.Errorf("start PostgreSQL: %w", err)
 	}
 	defer log.Close()
 	theirs, ours, err := os.Pipe()
 	if err != nil {
-		return nil, fmt.Errorf("start PostgreSQL: %w", err)
+		return fmt.Errorf("start PostgreSQL: %w", err)
 	}
 	defer theirs.Close()
-	args := append([]string{"-c", supervisor, "sperrd-postgres", dir, data, bin, superuser}, settings(opts)...)
-	// Not CommandContext: the supervisor outlives the context of the start.
-	shell := exec.Command("/bin/sh", args...)
-	shell.Dir = dir
-	shell.Env = environment(dir)
+	args := append([]string{"-c", supervisor, "sperrd-postgres", c.dir, c.data, c.bin, superuser}, settings(opts)...)
+	shell := exec.CommandContext(context.WithoutCancel(ctx), "/bin/sh", args...)
+	shell.Dir = c.dir
+	shell.Env = environment(c.dir)
 	shell.Stdin, shell.Stdout, shell.Stderr = theirs, log, log
-	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: user.credential}
+	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: c.user.credential}
 	if err := shell.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("start PostgreSQL: %w", err), ours.Close())
+		return errors.Join(fmt.Errorf("start PostgreSQL: %w", err), ours.Close())
 	}
-	return &cluster{dir: dir, shell: shell, alive: ours}, nil
+	c.shell, c.alive = shell, ours
+	return nil
 }
 
 // environment is all that PostgreSQL gets to see of ours.
@@ -108,11 +120,13 @@ func environment(dir string) []string {
 
 // settings are the command line of postgres.
 func settings(opts Options) []string {
-	values := []string{"max_connections=200", "shared_buffers=32MB", "timezone=" + cmp.Or(opts.Timezone, "UTC")}
-	if opts.Port == 0 {
-		values = append(values, "listen_addresses=")
-	} else {
-		values = append(values, "listen_addresses=127.0.0.1", "port="+strconv.Itoa(opts.Port))
+	address := ""
+	if opts.Port != 0 {
+		address = "127.0.0.1"
+	}
+	values := []string{
+		"max_connections=200", "shared_buffers=32MB", "timezone=" + cmp.Or(opts.Timezone, "UTC"),
+		"listen_addresses=" + address, "port=" + strconv.Itoa(port(opts)),
 	}
 	if opts.Fast {
 		values = append(values, "fsync=off", "synchronous_commit=off", "full_page_writes=off", "wal_level=minimal", "max_wal_senders=0")
@@ -123,6 +137,9 @@ func settings(opts Options) []string {
 	}
 	return args
 }
+
+// port is part of the name of the socket even where nothing listens on TCP.
+func port(opts Options) int { return cmp.Or(opts.Port, 5432) }
 
 // awaitReady returns when the cluster takes connections, or as soon as it has
 // ended without.
@@ -172,7 +189,6 @@ func (c *cluster) stop() error {
 	case <-deadline.C:
 		err = errors.Join(err, fmt.Errorf("PostgreSQL did not stop within %s and was killed", startTimeout),
 			syscall.Kill(-c.shell.Process.Pid, syscall.SIGKILL))
-		<-done
-		return errors.Join(err, os.RemoveAll(c.dir))
+		return errors.Join(err, <-done, os.RemoveAll(c.dir))
 	}
 }
