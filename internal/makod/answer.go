@@ -14,10 +14,10 @@ import (
 // read turns an answer into its meaning.
 func (c *Client) read(a answer) (Accepted, error) {
 	members := object(a.body)
-	processID, ok := processID(members)
+	id, ok := namedProcess(members)
 	switch {
 	case a.status/100 == 2 && ok:
-		return Accepted{ProcessID: processID}, nil
+		return Accepted{ProcessID: id}, nil
 	case a.status/100 == 2:
 		// makod says yes but not to what. The command was carried out, or a
 		// proxy answered in its place.
@@ -26,7 +26,7 @@ func (c *Client) read(a answer) (Accepted, error) {
 			Detail: clean(c.redact(string(a.body)), maxText), unclear: true, cause: a.readErr,
 		}
 	case a.status == http.StatusConflict && text(members, "error") == codeDuplicateProcess && ok:
-		return Accepted{ProcessID: processID, Duplicate: true}, nil
+		return Accepted{ProcessID: id, Duplicate: true}, nil
 	}
 	return Accepted{}, c.refusal(a)
 }
@@ -81,9 +81,9 @@ func text(members map[string]json.RawMessage, name string) string {
 	return s
 }
 
-// processID returns the process id in canonical form. The nil UUID names no
+// namedProcess returns the process id in canonical form. The nil UUID names no
 // process and is none.
-func processID(members map[string]json.RawMessage) (string, bool) {
+func namedProcess(members map[string]json.RawMessage) (string, bool) {
 	id, err := uuid.Parse(text(members, "process_id"))
 	if err != nil || id == uuid.Nil {
 		return "", false

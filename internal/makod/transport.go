@@ -3,6 +3,8 @@ package makod
 import (
 	"context"
 	"crypto/tls"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -72,11 +74,21 @@ func (c *Client) roundTrip(req *http.Request) (answer, *Error) {
 
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
-		return answer{}, c.transportError(err, w.mayHaveSent(req.Context()))
+		return answer{}, c.transportError(ended(req.Context(), err), w.mayHaveSent(req.Context()))
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	return answer{status: resp.StatusCode, header: resp.Header, body: body, readErr: err}, nil
+}
+
+// ended makes the end of a context recognisable. The transport reports its
+// cause, which with context.WithCancelCause and signal.NotifyContext is an error
+// of somebody's own and not context.Canceled.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() == nil || errors.Is(err, ctx.Err()) || !errors.Is(err, context.Cause(ctx)) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ctx.Err(), err)
 }
 
 // wire observes whether bytes of one request went out. The transport reports

@@ -26,7 +26,7 @@ type Request struct {
 	Fault      string    // what made it fail, "" if nothing did
 }
 
-// ErrClosed: the Server was closed while waiting.
+// ErrClosed is the end of a wait on a Server that was closed.
 var ErrClosed = errors.New("the simulated makod is closed")
 
 // Requests returns all commands that arrived, refused and dropped ones too, in
