@@ -3,8 +3,11 @@ package sperr
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -184,3 +187,45 @@ func (b *bench) exec(t *testing.T, sql string, args ...any) {
 }
 
 func ptr[T any](v T) *T { return &v }
+
+// second drops the first result of a call.
+func second[T any](_ T, err error) error { return err }
+
+// maloWith is a valid MaLo-ID of its own for each i.
+func maloWith(i int) string {
+	number := fmt.Sprintf("5%09d", i)
+	return number + string(weightedCheckDigit(number, 2))
+}
+
+func (b *bench) create(t *testing.T, n NewOrder) Order {
+	t.Helper()
+	order, err := b.service.Create(t.Context(), "operator", n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return order
+}
+
+// wantInvalid fails unless err refuses field of subject.
+func wantInvalid(t *testing.T, err error, subject Subject, field string) {
+	t.Helper()
+	var invalid *ValidationError
+	if !errors.As(err, &invalid) || invalid.Subject != subject {
+		t.Fatalf("error = %v, want a *ValidationError of the %s", err, subject)
+	}
+	for _, f := range invalid.Fields {
+		if f.Field == field {
+			return
+		}
+	}
+	t.Errorf("error = %v, want field %s in it", err, field)
+}
+
+func hasWarning(o Order, part string) bool {
+	for _, w := range o.Warnungen {
+		if strings.Contains(w, part) {
+			return true
+		}
+	}
+	return false
+}
