@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"strings"
 	"time"
@@ -49,7 +50,7 @@ func Open(ctx context.Context, url string, opts Options) (*pgxpool.Pool, error) 
 		return nil, parseError(url, err)
 	}
 	if opts.PoolSize > 0 {
-		config.MaxConns = int32(min(opts.PoolSize, 1<<15))
+		config.MaxConns = int32(min(opts.PoolSize, math.MaxInt32))
 	}
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = connectTimeout

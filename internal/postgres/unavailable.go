@@ -58,7 +58,7 @@ func isPassing(code string) bool {
 		return false
 	}
 	switch code[:2] {
-	case "08", "53": // connection exception, insufficient resources
+	case "08", "53", "58": // connection exception, insufficient resources, system error
 		return true
 	}
 	return false

@@ -132,7 +132,7 @@ func (a account) tryRun(ctx context.Context, dir string) error {
 // prepare gives the account the working folder and the data folder, which by
 // default is a part of it.
 func (a account) prepare(dir, dataDir string) (data string, err error) {
-	data = filepath.Join(dir, "data")
+	data = dir
 	folders := []string{dir}
 	if dataDir != "" {
 		if data, err = filepath.Abs(dataDir); err != nil {

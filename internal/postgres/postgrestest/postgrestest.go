@@ -93,12 +93,12 @@ func NewEmptyURL(t testing.TB) string {
 
 func newDatabase(t testing.TB, server *Server, template string) string {
 	t.Helper()
-	name, err := server.createNew(t.Context(), template)
+	// Not the context of the test: its end would close the server's one session.
+	name, err := server.createNew(context.Background(), template)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		// The context of the test has ended by now.
 		if err := server.drop(context.Background(), name); err != nil {
 			t.Error(err)
 		}

@@ -100,7 +100,8 @@ func TestNewEmptyURL_has_no_tables(t *testing.T) {
 func TestNew_connects_as_an_owner_who_is_no_superuser(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, NewURL(t))
-	if ask[bool](t, conn, "SELECT rolsuper FROM pg_roles WHERE rolname = current_user") {
+	// On a server that was named for the tests, the role was named too.
+	if shared.server.halt != nil && ask[bool](t, conn, "SELECT rolsuper FROM pg_roles WHERE rolname = current_user") {
 		t.Error("superuser")
 	}
 	if !ask[bool](t, conn, "SELECT pg_get_userbyid(datdba) = current_user FROM pg_database WHERE datname = current_database()") {

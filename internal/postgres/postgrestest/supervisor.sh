@@ -21,11 +21,16 @@ supervise() {
     return $result
 }
 
-{
-    [ -s "$data/PG_VERSION" ] ||
-        supervise "$bin/initdb" -D "$data" -U "$superuser" --auth-local=trust \
-            --auth-host=scram-sha-256 --encoding=UTF8 --locale=C --no-sync
-} && supervise "$bin/postgres" -D "$data" -k "$dir" "$@"
+# A cluster takes its place only when it is complete.
+prepare() {
+    [ -d "$data/cluster" ] && return
+    rm -rf "$data/new"
+    supervise "$bin/initdb" -D "$data/new" -U "$superuser" --auth-local=trust \
+        --auth-host=scram-sha-256 --encoding=UTF8 --locale=C --no-sync &&
+        mv "$data/new" "$data/cluster"
+}
+
+prepare && supervise "$bin/postgres" -D "$data/cluster" -k "$dir" "$@"
 echo "ended with status $?" >"$dir/ended"
 
 # The other side may want to read the log before it lets go.
