@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"sperrd/internal/config"
+	"sperrd/internal/makod"
+	"sperrd/internal/telemetry"
+	"sperrd/internal/webhook"
+)
+
+// configPath is the configuration file that this command line means.
+func (p process) configPath() string { return config.Path(p.configFlag, p.lookupEnv) }
+
+// load reads the configuration and opens the log it asks for. Every error is a
+// usageError and names the key at fault.
+func (p process) load() (*config.Config, *slog.Logger, error) {
+	c, err := config.Load(p.configPath(), p.lookupEnv)
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	if _, err := pgxpool.ParseConfig(c.Database.URL.Reveal()); err != nil {
+		// The cause quotes the URL, and with it parts of a password.
+		return nil, nil, usageError{errors.New("database.url: must read postgres://user:password@host:port/database, " +
+			"with special characters in the password percent-encoded")}
+	}
+	logger, err := telemetry.NewLogger(p.stderr, c.Log.Format, c.Log.Level)
+	if err != nil {
+		return nil, nil, usageError{fmt.Errorf("log: %w", err)}
+	}
+	return c, logger, nil
+}
+
+// newMakodClient returns the client of the makod that the configuration names.
+func newMakodClient(c *config.Config) (*makod.Client, error) {
+	client, err := makod.NewClient(c.MakodURL, c.MakodAPIKey.Reveal(), c.IFTSTA.RequestTimeout)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("makod_url, makod_api_key: %w", err)}
+	}
+	return client, nil
+}
+
+// newVerifier returns what checks POST /webhook. It is nil, and everything is
+// believed, only where the configuration asks for that by name.
+func newVerifier(c *config.Config, now func() time.Time) (*webhook.Verifier, error) {
+	if len(c.InboundHMACSecrets) == 0 && c.AllowInsecureNoAuth {
+		return nil, nil
+	}
+	var secrets []string
+	for _, secret := range c.InboundHMACSecrets {
+		secrets = append(secrets, secret.Reveal())
+	}
+	verifier, err := webhook.NewVerifier(secrets, now)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("inbound_hmac_secret: %w", err)}
+	}
+	return verifier, nil
+}

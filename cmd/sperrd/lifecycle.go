@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+)
+
+const (
+	// readyTimeout bounds the look at the database for one probe. It is shorter
+	// than the patience of the probes, so that they hear the reason.
+	readyTimeout = 2 * time.Second
+	// maxNotice is the longest time between "not ready" and the end of the
+	// listener.
+	maxNotice = 2 * time.Second
+)
+
+var (
+	errStopping = errors.New("the service is stopping")
+	// errCut ends a stop that took longer than it may.
+	errCut = errors.New("shutdown_grace has passed and requests were still running: their connections were cut; " +
+		"an outcome whose answer from makod is still missing stays queued under its idempotency key")
+)
+
+// ready says why the service takes no work, or nil. A database that only reads,
+// as a standby does after a failover, can record nothing.
+func (s *service) ready(ctx context.Context) error {
+	if s.stopping.Load() {
+		return errStopping
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	var readOnly bool
+	if err := s.pool.QueryRow(ctx, "SELECT current_setting('transaction_read_only')::boolean").Scan(&readOnly); err != nil {
+		return fmt.Errorf("the database does not answer: %w", err)
+	}
+	if readOnly {
+		return errors.New("the database is read-only")
+	}
+	return nil
+}
+
+// serve answers requests until ctx ends, and then until those that have begun are
+// finished. The error is errCut where shutdown_grace was not enough for that.
+func (s *service) serve(ctx context.Context, server *http.Server, listener net.Listener) error {
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	s.logger.Info("listening", "address", listener.Addr().String())
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	err := s.stop(context.WithoutCancel(ctx), server)
+	if cause := <-ended; !errors.Is(cause, http.ErrServerClosed) {
+		err = errors.Join(err, fmt.Errorf("serve: %w", cause))
+	}
+	return err
+}
+
+// stop tells everybody first and closes the listener after that, so that a load
+// balancer learns of the end from the probe and not from refused connections.
+// Requests under way keep their clients, their command to makod and the database.
+func (s *service) stop(ctx context.Context, server *http.Server) error {
+	grace := s.config.ShutdownGrace
+	ctx, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	s.stopping.Store(true)
+	s.logger.Info("stopping: no longer ready, what has begun is finished", "shutdown_grace", grace.String())
+	notice := time.NewTimer(min(grace/10, maxNotice))
+	defer notice.Stop()
+	<-notice.C
+
+	err := server.Shutdown(ctx)
+	switch {
+	case err == nil:
+		s.logger.Info("stopped")
+		return nil
+	case ctx.Err() != nil:
+		return errors.Join(errCut, server.Close())
+	default:
+		return fmt.Errorf("stop: %w", err)
+	}
+}

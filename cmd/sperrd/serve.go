@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"sperrd/internal/api"
+	"sperrd/internal/config"
+	"sperrd/internal/makod"
+	"sperrd/internal/postgres"
+	"sperrd/internal/sperr"
+	"sperrd/internal/webhook"
+	"sperrd/internal/werktag"
+	"sperrd/migrations"
+)
+
+// databaseMargin is what an answer may take beside the command to makod: the
+// statements before and after it, each of which has its own bound.
+const databaseMargin = 30 * time.Second
+
+// serveCommand is the service.
+type serveCommand struct {
+	Probe bool `name:"check" help:"Do what the command health does."`
+}
+
+// Run serves until ctx ends. Mistakes in the configuration are usageErrors;
+// whatever fails later is in the log.
+func (c *serveCommand) Run(ctx context.Context, p *process) error {
+	if c.Probe {
+		return new(healthCommand).Run(ctx, p)
+	}
+	cfg, logger, err := p.load()
+	if err != nil {
+		return err
+	}
+	client, err := newMakodClient(cfg)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	verifier, err := newVerifier(cfg, p.now)
+	if err != nil {
+		return err
+	}
+	logger.Info("starting", "version", versionText(), "tenant", cfg.Tenant, "config", p.configPath())
+	for _, warning := range cfg.Warnings() {
+		logger.Warn("configuration", "warning", warning)
+	}
+	s := &service{config: cfg, logger: logger, now: p.now, makod: client, verifier: verifier}
+	err = s.run(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		logger.Info("stopped before it was ready")
+		return nil
+	default:
+		logger.Error("sperrd has failed", "error", err)
+		return errReported
+	}
+}
+
+// service is one running sperrd.
+type service struct {
+	config   *config.Config
+	logger   *slog.Logger
+	now      func() time.Time
+	makod    *makod.Client
+	verifier *webhook.Verifier // nil: every webhook is believed
+
+	pool     *pgxpool.Pool
+	stopping atomic.Bool
+}
+
+// run brings the database up to date, serves on it until ctx ends, and stops.
+func (s *service) run(ctx context.Context) (err error) {
+	s.pool, err = openDatabase(ctx, s.config, s.logger)
+	if err != nil {
+		return err
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("", strconv.Itoa(s.config.Port)))
+	if err != nil {
+		s.pool.Close()
+		return fmt.Errorf("port: %w", err)
+	}
+	err = s.serve(ctx, s.server(), listener)
+	if !errors.Is(err, errCut) {
+		s.pool.Close()
+	}
+	// After a cut, requests may still hold connections, and Close would wait for
+	// them; the end of the process closes them.
+	return err
+}
+
+// openDatabase migrates the database, then opens the pool.
+func openDatabase(ctx context.Context, cfg *config.Config, logger *slog.Logger) (*pgxpool.Pool, error) {
+	url := cfg.Database.URL.Reveal()
+	if err := postgres.NewMigrator(url, migrations.FS, logger).Up(ctx); err != nil {
+		return nil, databaseError(err)
+	}
+	pool, err := postgres.Open(ctx, url, postgres.Options{PoolSize: cfg.Database.PoolSize})
+	if err != nil {
+		return nil, databaseError(err)
+	}
+	return pool, nil
+}
+
+// databaseError tells the operator which of the two to look at: the database, or
+// what it was asked to do.
+func databaseError(err error) error {
+	if postgres.IsUnavailable(err) {
+		return fmt.Errorf("the database (database.url) cannot be used now: %w", err)
+	}
+	return fmt.Errorf("the database (database.url): %w", err)
+}
+
+// server puts the parts together, from the pool up.
+func (s *service) server() *http.Server {
+	repository := sperr.NewRepository(s.pool, s.config.Tenant)
+	orders := sperr.NewService(s.pool, repository, s.makod, sperr.Options{
+		Calendar:          werktag.BDEW(),
+		PruefschrittCheck: sperr.PruefschrittCheck(s.config.PruefschrittCheck),
+		RequestTimeout:    s.config.IFTSTA.RequestTimeout,
+		Lease:             s.config.IFTSTA.Lease,
+		FirstBackoff:      s.config.IFTSTA.FirstBackoff,
+		MaxBackoff:        s.config.IFTSTA.MaxBackoff,
+		Now:               s.now,
+		Logger:            s.logger,
+	})
+	handler := api.NewHandler(api.Options{
+		Service: orders, Repository: repository, Verifier: s.verifier,
+		Ready: s.ready, Now: s.now, Logger: s.logger,
+	})
+	return api.NewServer(handler, s.config.IFTSTA.RequestTimeout+databaseMargin, s.logger)
+}
