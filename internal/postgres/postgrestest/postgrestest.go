@@ -3,6 +3,10 @@
 // first test that asks and ends with the test binary. Where no server can be
 // had the test fails; it never skips. The sandbox starts its server here too.
 //
+// SPERRD_TEST_DATABASE_URL names a server to use, for a role that may create
+// databases; without it local binaries are used, else a container.
+// SPERRD_TEST_POSTGRES=local or =docker asks for just that.
+//
 // The clusters it starts itself live in a time zone that nobody else does, so
 // that a day taken from the database's clock shows up.
 package postgrestest
