@@ -85,6 +85,7 @@ func TestLoad_unknown_keys_and_sections_are_refused(t *testing.T) {
 	for section, want := range map[string]string{
 		"[idempotency]\nrequired = true": "line 9: idempotency: unknown section",
 		"[mcp]":                          "line 9: mcp: unknown section",
+		"[iftsta]\nport = 1":             "line 10: iftsta.port: unknown key",
 		"[Log]\nlevel = \"info\"":        "line 9: Log: unknown section",
 		"[[log]]\nlevel = \"info\"":      "line 9: log: must be one section, [log]",
 	} {
@@ -94,6 +95,20 @@ func TestLoad_unknown_keys_and_sections_are_refused(t *testing.T) {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestLoad_lines_of_inline_tables_and_dotted_keys(t *testing.T) {
+	t.Parallel()
+	got := problems(t, "iftsta = { lease = \"60s\", port = 1 }\nport = 0\n"+
+		"oidc.issuer = 1\noidc.audience = 2\noidc.a = 3\noidc.b = 4\noidc.c = 5\noidc.d = 6\n"+minimal, env())
+	want := []string{
+		"line 1: iftsta.port: unknown key",
+		"line 2: port: must be a whole number from 1 to 65535",
+		"line 3: oidc: unknown section",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }
 
@@ -117,6 +132,7 @@ func TestLoad_one_wrong_value_is_one_problem(t *testing.T) {
 		`makod_url = "http://makod/?"`:          "must not hold a query",
 		`makod_url = "http://makod/#"`:          "must not hold a query or a fragment",
 		`makod_api_key = "a\n"`:                 "line break",
+		`makod_api_key = "a\u007f"`:             "another control character",
 		`makod_api_key = 5`:                     "must be a string in quotes",
 		`allow_insecure_no_auth = "true"`:       "must be true or false",
 		`pruefschritt_check = "ignore"`:         "must be one of refuse, warn",

@@ -12,7 +12,7 @@ import (
 // Any of these as the HMAC key would let everybody sign.
 func TestLoad_no_secret_stops_the_start(t *testing.T) {
 	t.Parallel()
-	set := env("EMPTY", "", "BLANK", " \n", "WHSEC", "whsec_", "NESTED", "env:SPERRD_INBOUND_HMAC_SECRET")
+	set := env("EMPTY", "", "BLANK", " \n", "WHSEC", "whsec_", "NESTED", "env:SPERRD_INBOUND_HMAC_SECRET", "TO_FILE", "file:/run/secrets/hmac")
 	for name, c := range map[string]struct{ content, want string }{
 		"empty":           {with(`inbound_hmac_secret = ""`), "inbound_hmac_secret: is blank"},
 		"blank":           {with(`inbound_hmac_secret = "   "`), "inbound_hmac_secret: is blank"},
@@ -26,6 +26,7 @@ func TestLoad_no_secret_stops_the_start(t *testing.T) {
 		"whsec_variable":  {with(`inbound_hmac_secret = "env:WHSEC"`), "inbound_hmac_secret (environment variable WHSEC): has nothing decodable"},
 		"whsec_in_list":   {with(`inbound_hmac_secret = ["good", "whsec_"]`), "inbound_hmac_secret[1]: has nothing decodable"},
 		"nested":          {with(`inbound_hmac_secret = "env:NESTED"`), "inbound_hmac_secret (environment variable NESTED): is a reference"},
+		"file_nested":     {with(`inbound_hmac_secret = "env:TO_FILE"`), "inbound_hmac_secret (environment variable TO_FILE): is a reference"},
 		"leading_blank":   {with(`inbound_hmac_secret = " env:EMPTY"`), "inbound_hmac_secret: is a reference that is not followed"},
 		"capitals":        {with(`inbound_hmac_secret = "ENV:EMPTY"`), "inbound_hmac_secret: is a reference that is not followed"},
 	} {

@@ -39,6 +39,12 @@ func TestSecret_prints_as_a_fixed_text_everywhere(t *testing.T) {
 	if got := fmt.Sprintf("%v %s %d", c.MakodAPIKey, &c.MakodAPIKey, c.MakodAPIKey); got != "[redacted] [redacted] [redacted]" {
 		t.Errorf("printed %q", got)
 	}
+	if got, err := json.Marshal(c.MakodAPIKey); err != nil || string(got) != `"[redacted]"` {
+		t.Errorf("as JSON: %s, %v", got, err)
+	}
+	if got := slog.AnyValue(c.MakodAPIKey).Resolve(); got.Kind() != slog.KindString || got.String() != "[redacted]" {
+		t.Errorf("as a log value: %v", got)
+	}
 	if got := c.MakodAPIKey.Reveal(); got != "hunter2" {
 		t.Errorf("Reveal = %q", got)
 	}

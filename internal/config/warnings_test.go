@@ -23,6 +23,7 @@ func TestWarnings_open_service_is_warned_about(t *testing.T) {
 func TestWarnings_check_digit_of_the_tenant(t *testing.T) {
 	t.Parallel()
 	for tenant, want := range map[string]string{
+		"":              "",                                           // a Config that did not come from Load
 		"9900357000003": "", "9904629000006": "", "9979015000001": "", // BDEW
 		"9800227200008": "", "9870091900001": "", // DVGW
 		"4012345000023": "", "4033872000058": "", "4728038528087": "", // GLN

@@ -78,6 +78,15 @@ func mustRefuse(t *testing.T, v *Verifier, h http.Header, body []byte) {
 	}
 }
 
+// mustRefuseBecause is for the log: whoever mends a sender needs the reason.
+func mustRefuseBecause(t *testing.T, v *Verifier, h http.Header, reason string) {
+	t.Helper()
+	mustRefuse(t, v, h, []byte(testBody))
+	if _, err := v.Verify(h, []byte(testBody)); !strings.Contains(err.Error(), reason) {
+		t.Fatalf("error %q does not say %q", err, reason)
+	}
+}
+
 func TestVerify_known_vectors_pass(t *testing.T) {
 	t.Parallel()
 	key, err := base64.StdEncoding.DecodeString("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
@@ -122,15 +131,15 @@ func TestVerify_each_header_exactly_once(t *testing.T) {
 
 			missing := good.Clone()
 			missing.Del(name)
-			mustRefuse(t, v, missing, []byte(testBody))
+			mustRefuseBecause(t, v, missing, "is missing")
 
 			twice := good.Clone()
 			twice.Add(name, good.Get(name))
-			mustRefuse(t, v, twice, []byte(testBody))
+			mustRefuseBecause(t, v, twice, "is there 2 times")
 
 			empty := good.Clone()
 			empty.Set(name, "")
-			mustRefuse(t, v, empty, []byte(testBody))
+			mustRefuseBecause(t, v, empty, "is empty")
 		})
 	}
 	mustRefuse(t, v, http.Header{}, []byte(testBody))
