@@ -1,0 +1,9 @@
+//go:build !linux
+
+package main
+
+import "syscall"
+
+// childAttributes put the child into a process group of its own, so that Ctrl-C in
+// the terminal reaches this process alone, which ends its neighbours in order.
+func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"sperrd/internal/makod/makodtest"
+	"sperrd/internal/werktag"
+)
+
+// expectVorlauffrist compares sperrd's verdict with the one counted here: the
+// ORDERS must have come so many Werktage before the day it asks for.
+func (s *story) expectVorlauffrist(o order, werktage int, kept bool) {
+	if s.done() {
+		return
+	}
+	day, err := werktag.ParseDate(o.requestedDay())
+	s.try(err)
+	latest, err := werktag.BDEW().Sub(day, werktage)
+	s.try(err)
+	s.expect(o.VorlauffristSpaetesterUT != nil && *o.VorlauffristSpaetesterUT == latest.String() &&
+		o.VorlauffristEingehalten != nil && *o.VorlauffristEingehalten == kept,
+		"the Vorlauffrist ends on %s and kept should be %t, but the order says %v, %v", latest, kept,
+		shown(o.VorlauffristSpaetesterUT), shown(o.VorlauffristEingehalten))
+	verdict := "kept"
+	if !kept {
+		verdict = "violated, which is recorded and no reason to refuse"
+	}
+	s.note("%s; it had to come by %s (%d Werktage): %s", o.requested(), latest, werktage, verdict)
+}
+
+// lieferantKnows expects the one IFTSTA of an order and tells what it says.
+func (s *story) lieferantKnows(o order, code ...string) {
+	if s.done() {
+		return
+	}
+	messages := s.market.makod.IFTSTAFor(o.MaloID)
+	s.expect(len(messages) == 1, "makod has %d IFTSTA for the order, not one", len(messages))
+	if s.done() {
+		return
+	}
+	m := messages[0]
+	s.expect(strings.Join(code, " ") == iftstaCodes(m) && m.ProcessID == *o.ProcessID && o.IFTSTADispatchedAt != nil,
+		"the IFTSTA says %s about process %s", iftstaCodes(m), m.ProcessID)
+	if o.ExecutedAt != nil {
+		s.expect(m.Fertigstellung.Equal(o.ExecutedAt.Truncate(time.Minute)),
+			"DTM+293 is %s, the order was executed at %s", m.Fertigstellung, o.ExecutedAt)
+	}
+	s.note("the Lieferant %s knows: %s", m.LieferantID, iftstaText(m))
+}
+
+func (s *story) lieferantKnowsNothing(o order) {
+	if s.done() {
+		return
+	}
+	messages := s.market.makod.IFTSTAFor(o.MaloID)
+	s.expect(len(messages) == 0, "makod has %d IFTSTA for an order that has none to report", len(messages))
+	s.note("no IFTSTA: the Lieferant %s knows nothing", o.LieferantID)
+}
+
+func iftstaCodes(m makodtest.IFTSTA) string { return m.Qualifier + " " + m.Code + " " + m.Pruefschritt }
+
+// iftstaText is an IFTSTA in one line: its codes, the minute of completion, the text.
+func iftstaText(m makodtest.IFTSTA) string {
+	text := iftstaCodes(m)
+	if !m.Fertigstellung.IsZero() {
+		text += ", completed " + m.Fertigstellung.UTC().Format("2006-01-02T15:04Z")
+	}
+	if m.Text != "" {
+		text += ", \"" + m.Text + "\""
+	}
+	return text
+}
+
+// shown is a value that may be absent.
+func shown[T any](value *T) any {
+	if value == nil {
+		return "nothing"
+	}
+	return *value
+}
+
+// reject is a delivery that was refused and kept.
+type reject struct {
+	WebhookID string `json:"webhook_id"`
+	Status    int    `json:"status"`
+	Reason    string `json:"reason"`
+}
+
+// expectKept expects a refused event among those kept for a human: makod never
+// sends it again.
+func (s *story) expectKept(ctx context.Context, e marketEvent) {
+	const path = "/api/v1/webhook-rejects"
+	rejects := read[[]reject](s, s.fetch(ctx, path))
+	i := slices.IndexFunc(rejects, func(r reject) bool { return r.WebhookID == e.EventID })
+	s.expect(i >= 0, "GET %s does not have the refused event", path)
+	if !s.done() {
+		s.note("kept under GET %s: %d, %s", path, rejects[i].Status, rejects[i].Reason)
+	}
+}
+
+// historyLine is one thing that happened to an order.
+type historyLine struct {
+	At     time.Time `json:"at"`
+	Actor  string    `json:"actor"`
+	Action string    `json:"action"`
+	To     string    `json:"to"`
+}
+
+// tellHistory tells what happened to an order that was carried out.
+func (s *story) tellHistory(ctx context.Context, o order) {
+	lines := read[[]historyLine](s, s.fetch(ctx, o.path("/history")))
+	var said []string
+	for _, line := range lines {
+		said = append(said, line.Action+" by "+line.Actor)
+	}
+	s.expect(len(lines) == 3, "the history of the order has %d lines: %s", len(lines), strings.Join(said, ", "))
+	s.note("its history: %s", strings.Join(said, ", "))
+}

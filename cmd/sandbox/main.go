@@ -1,0 +1,84 @@
+// Command sandbox runs the whole neighbourhood of sperrd on one machine and plays
+// a day of a Netzbetreiber in it: orders arrive as signed events, the field team
+// reports, and the Lieferant learns what it is owed. Every line it prints comes
+// from a real answer, and an answer that is not the expected one ends it.
+//
+// story.go is the day; neighbourhood.go puts up and takes down what it needs.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"sperrd/internal/werktag"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second signal ends the process at once.
+	context.AfterFunc(ctx, stop)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is the program without its process: it returns the exit code, and when it
+// returns everything it started has ended. The end of ctx is how a person stops
+// the sandbox.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, err := parse(args, stdout, stderr)
+	switch {
+	case errors.Is(err, errHelp):
+		return 0
+	case err != nil:
+		fmt.Fprintf(stderr, "sandbox: %v (-h shows the switches)\n", err)
+		return 2
+	}
+	if err := play(ctx, o, stdout, stderr); err != nil {
+		fmt.Fprintf(stderr, "\nsandbox: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+// play puts the neighbourhood up, tells the story and serves until ctx ends.
+func play(ctx context.Context, o options, stdout, stderr io.Writer) (err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	n := &neighbourhood{options: o, stdout: stdout, stderr: stderr, fail: cancel}
+	defer func() { err = errors.Join(err, n.stop()) }()
+	if err := n.start(ctx); err != nil {
+		return because(ctx, err)
+	}
+	if err := newStory(n, werktag.BerlinDay(time.Now())).tell(ctx); err != nil {
+		return because(ctx, err)
+	}
+	if o.Once {
+		return nil
+	}
+	if err := n.handOver(ctx); err != nil {
+		return because(ctx, err)
+	}
+	<-ctx.Done()
+	var died *endedError
+	if errors.As(context.Cause(ctx), &died) {
+		return died
+	}
+	fmt.Fprintln(stdout, "\nstopping")
+	return nil
+}
+
+// because returns the reason for which ctx ended, if it has: a step that fails
+// when a neighbour has died, or when a person has pressed Ctrl-C, fails for that.
+func because(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var curlParts = regexp.MustCompile(`curl -si?( -X (\w+))? '([^']*)'( -H 'Content-Type: application/json' -d '([^']*)')?\n`)
+
+// Every command that is printed for a person works, in the order in which it
+// stands there, and those that play the market do what they say.
+func TestHandOver_prints_commands_that_work(t *testing.T) {
+	t.Parallel()
+	r := start(t, "--sperrd", sperrdBinary)
+	r.handedOver()
+	commands := curlParts.FindAllStringSubmatch(r.output(), -1)
+	if len(commands) != 13 {
+		t.Fatalf("%d commands are printed", len(commands))
+	}
+	var last string
+	for _, parts := range commands {
+		status, body := send(t, parts[2], parts[3], parts[5])
+		if status >= 300 {
+			t.Errorf("%s answered with %d %s", parts[0], status, body)
+		}
+		last = body
+	}
+	if !strings.Contains(last, `"text": "Siegel 4712"`) {
+		t.Errorf("the Lieferanten know only %s", last)
+	}
+}
+
+// A Lieferant orders and makod is down, as a person plays it: the report is kept.
+func TestAdmin_plays_the_market(t *testing.T) {
+	t.Parallel()
+	r := start(t, "--sperrd", sperrdBinary)
+	r.handedOver()
+	admin, sperrd := r.find(`admin endpoints on (\S+)`), r.find(`sperrd on (\S+)`)
+	for _, pid := range []string{"17115", "17117"} {
+		status, body := send(t, "POST", admin+"/spawn?pid="+pid, "")
+		spawned, err := decode[order](answer{body: []byte(body)})
+		if status != http.StatusCreated || err != nil {
+			t.Fatalf("POST /spawn answered with %d %s (%v)", status, body, err)
+		}
+		if status, body = send(t, "POST", admin+"/makod/fault?kind=busy", ""); status != http.StatusOK {
+			t.Fatalf("POST /makod/fault answered with %d %s", status, body)
+		}
+		if status, body = send(t, "PUT", sperrd+spawned.path("/execute"), ""); status != http.StatusAccepted {
+			t.Errorf("execute of a %s with makod busy answered with %d %s", pid, status, body)
+		}
+	}
+	for _, path := range []string{"/spawn?pid=17116", "/spawn", "/makod/fault?kind=fire"} {
+		if status, body := send(t, "POST", admin+path, ""); status != http.StatusBadRequest {
+			t.Errorf("POST %s answered with %d %s", path, status, body)
+		}
+	}
+}
+
+// send sends what curl would.
+func send(t *testing.T, method, url, body string) (int, string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	transport := &http.Transport{DisableKeepAlives: true}
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}

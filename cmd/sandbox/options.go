@@ -1,0 +1,54 @@
+package main
+
+import (
+	"errors"
+	"io"
+
+	"github.com/alecthomas/kong"
+)
+
+// options are the switches of the sandbox. The texts are what -h prints.
+type options struct {
+	Once        bool   `help:"Tell the story and end: 0 if every answer was the expected one, else 1."`
+	Sperrd      string `help:"The sperrd to run. Without it one is built with 'go build' from the source tree of the working directory." placeholder:"PATH" type:"path"`
+	Verbose     bool   `short:"v" help:"Show sperrd's own log here instead of leaving it in its file."`
+	Data        string `help:"Keep PostgreSQL's data in this folder from run to run; for root it must lie where the user postgres may go. Without it nothing stays." placeholder:"DIR" type:"path" xor:"server"`
+	DatabaseURL string `name:"database-url" help:"Make a new database on this PostgreSQL, dropped at the end, instead of starting a private server." placeholder:"URL" xor:"server"`
+	MakodFault  string `help:"What makod does in the one part of the story in which it fails: ${enum}." enum:"down,drop,error,busy,hang" default:"down"`
+	Port        int    `help:"Port of sperrd. Without it 8780, or a free one if that is taken." placeholder:"N"`
+	MakodPort   int    `help:"Port of the simulated makod, on loopback. Without it 8781, or a free one." placeholder:"N"`
+	AdminPort   int    `help:"Port of the sandbox's own endpoints, on loopback. Without it 8782, or a free one." placeholder:"N"`
+}
+
+const description = `The neighbourhood of sperrd on one machine: PostgreSQL, a simulated makod, and sperrd itself.
+It plays a day of a Netzbetreiber against them, checks every answer, and then serves until Ctrl-C.
+Nothing leaves this machine, but sperrd listens on all its addresses, without authentication: the data is made up.
+
+The sandbox's own endpoints, for playing the market while it serves:
+
+  POST /spawn?pid=17115|17117    a Lieferant orders: a process in makod, and its signed event to sperrd
+  POST /makod/fault?kind=KIND    how makod answers from now on: none, down, drop, lost, error, busy, hang
+  GET  /iftsta                   what the Lieferanten know: every IFTSTA 21039 of makod`
+
+// errHelp tells that the command line asked for help, which has been printed.
+var errHelp = errors.New("help was asked for")
+
+// parse reads the command line. A switch that cannot be is an error.
+func parse(args []string, stdout, stderr io.Writer) (options, error) {
+	var o options
+	helped := false
+	parser, err := kong.New(&o,
+		kong.Name("sandbox"), kong.Description(description), kong.Writers(stdout, stderr),
+		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}),
+		// Called after -h alone; it returns, and Parse goes on.
+		kong.Exit(func(int) { helped = true }),
+	)
+	if err != nil {
+		return options{}, err
+	}
+	_, err = parser.Parse(args)
+	if helped {
+		return options{}, errHelp
+	}
+	return o, err
+}
