@@ -1,0 +1,90 @@
+// Package api is the HTTP surface of the service: the webhook on which market
+// events arrive and the REST interface of the operators. It turns requests into
+// calls of package sperr and their results into answers; rules of the trade,
+// statements and transactions are not its business.
+//
+// Read routes.go first: one line per route. Every failure leaves through the one
+// table in errors.go, and every request leaves one line in the log.
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"sperrd/internal/sperr"
+	"sperrd/internal/webhook"
+)
+
+// Options are the parts that the handlers call. All but Verifier are required.
+type Options struct {
+	Service    *sperr.Service
+	Repository *sperr.Repository
+	// Verifier checks the signature of a market event. Nil takes every body
+	// unverified, which allow_insecure_no_auth alone may ask for.
+	Verifier *webhook.Verifier
+	// Ready is nil while the service can do its work.
+	Ready  func(context.Context) error
+	Now    func() time.Time // business time: "today" is its Berlin day
+	Logger *slog.Logger
+}
+
+// server is what the handlers share. It is safe for concurrent use.
+type server struct {
+	Options
+	routes []route
+	large  chan []byte // see readBody
+}
+
+// NewHandler serves every route of the table. The handler is safe for concurrent
+// use.
+func NewHandler(o Options) http.Handler {
+	s := &server{Options: o, large: make(chan []byte, largeBodies)}
+	for range largeBodies {
+		s.large <- nil // allocated when first needed
+	}
+	s.routes = s.table()
+	return s.router()
+}
+
+// The limits of a connection.
+const (
+	readHeaderTimeout = 5 * time.Second
+	readTimeout       = 15 * time.Second
+	idleTimeout       = 60 * time.Second
+	maxHeaderBytes    = 32 << 10
+	// writeMargin is what the server's clock for an answer runs beside the handler:
+	// it starts before the body is read and ends when the answer is written.
+	writeMargin = readTimeout + 5*time.Second
+)
+
+// NewServer bounds what one client can take: the time for its header, its body and
+// its answer, and the size of its header. answerWithin is the longest that a handler
+// may work on a request that has arrived, its wait for makod and for the database
+// included; a report that is cut later would be recorded, but never answered.
+func NewServer(handler http.Handler, answerWithin time.Duration, logger *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      answerWithin + writeMargin,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+	}
+}
+
+// databaseTimeout bounds the reads of one request, so that a full pool answers with
+// a 503 and not with a hang. The writes of package sperr bound themselves, since what
+// was begun is finished whatever becomes of the client.
+const databaseTimeout = 5 * time.Second
+
+func bounded(r *http.Request) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(r.Context(), databaseTimeout)
+}
+
+// actor is who does what a REST call does, for the history of the order. Without
+// tokens every caller is the same one; the service starts that way only when its
+// configuration allows it by name.
+func actor(*http.Request) string { return "dev-admin" }

@@ -1,0 +1,167 @@
+package api
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"sperrd/internal/sperr"
+)
+
+// readEvent reads a CloudEvent in structured or in binary mode. The SDK is lenient
+// where two readers could read two orders from one signed body, so a strict look at
+// the raw JSON comes first. A mode it does not know is a fault, never "not ours".
+func readEvent(r *http.Request, body []byte) (event.Event, error) {
+	if r.URL.RawQuery != "" {
+		return event.Event{}, &fault{kind: errInvalidParameter, detail: "The webhook takes no query parameters."}
+	}
+	media, err := mediaType(r.Header)
+	if err != nil {
+		return event.Event{}, err
+	}
+	attributes, err := attributeHeaders(r.Header)
+	if err != nil {
+		return event.Event{}, err
+	}
+	var e event.Event
+	switch {
+	case media == event.ApplicationCloudEventsJSON:
+		e, err = structured(body)
+	case media == event.ApplicationCloudEventsBatchJSON:
+		err = unsupported("A batch of events is not taken; send each by itself.")
+	case media == event.ApplicationJSON && len(attributes) > 0:
+		e, err = binary(r.Header.Get("Content-Type"), attributes, body)
+	default:
+		err = unsupported("A CloudEvent is needed: application/cloudevents+json, or application/json with ce-* headers.")
+	}
+	if err != nil {
+		return event.Event{}, err
+	}
+	if err := e.Validate(); err != nil {
+		return event.Event{}, eventFault(err)
+	}
+	return e, nil
+}
+
+// structured reads an event whose attributes and data are one JSON object.
+func structured(body []byte) (event.Event, error) {
+	value, err := look(body)
+	if err != nil {
+		return event.Event{}, err
+	}
+	if err := lookAtAttributes(value); err != nil {
+		return event.Event{}, err
+	}
+	var e event.Event
+	if err := e.UnmarshalJSON(value); err != nil {
+		return event.Event{}, eventFault(err)
+	}
+	// Data that came as text or base64 is looked at only now. It need not be JSON:
+	// that is for the service to judge, which knows whether the event is its own.
+	if _, err := look(e.Data()); errors.Is(err, errInvalidBody) {
+		return event.Event{}, err
+	}
+	return e, nil
+}
+
+// binary reads an event whose attributes are headers and whose data is the body.
+func binary(contentType string, attributes map[string]string, body []byte) (event.Event, error) {
+	data, err := look(body)
+	if err != nil {
+		return event.Event{}, err
+	}
+	if pid, given := attributes["makopid"]; given && !isDigits(pid) {
+		return event.Event{}, fieldFault(errInvalidBody, "ce-makopid", "must be digits")
+	}
+	if attributes["specversion"] != event.CloudEventsVersionV1 {
+		return event.Event{}, fieldFault(errInvalidBody, "ce-specversion", "must be "+event.CloudEventsVersionV1)
+	}
+	e := event.New()
+	for _, name := range slices.Sorted(maps.Keys(attributes)) {
+		value := attributes[name]
+		switch name {
+		case "specversion":
+		case "id":
+			e.SetID(value)
+		case "source":
+			e.SetSource(value)
+		case "type":
+			e.SetType(value)
+		case "subject":
+			e.SetSubject(value)
+		case "dataschema":
+			e.SetDataSchema(value)
+		case "time":
+			at, err := time.Parse(time.RFC3339, value)
+			if err != nil {
+				return event.Event{}, fieldFault(errInvalidBody, "ce-time", "must be RFC 3339")
+			}
+			e.SetTime(at)
+		default:
+			e.SetExtension(name, value)
+		}
+	}
+	e.SetDataContentType(contentType)
+	e.DataEncoded = data
+	return e, nil
+}
+
+// eventFault says what the SDK finds wrong with an event.
+func eventFault(err error) error {
+	invalid, ok := errors.AsType[event.ValidationError](err)
+	if !ok {
+		// The SDK's own words quote the body.
+		return &fault{kind: errInvalidBody, detail: "The body is no CloudEvent: time, source, dataschema or data cannot be read."}
+	}
+	var fields []sperr.FieldError
+	for _, name := range slices.Sorted(maps.Keys(invalid)) {
+		fields = append(fields, sperr.FieldError{Field: printable(name, 100), Reason: printable(invalid[name].Error(), 200)})
+	}
+	return &fault{kind: errInvalidBody, detail: "The body is no CloudEvent: " + sentence(fields), fields: fields}
+}
+
+// attributeText are the attributes that are text and nothing else. The SDK would
+// print another JSON value, and a makoworkflow of true would make the event "not ours".
+var attributeText = []string{
+	"specversion", "id", "source", "type", "subject", "time", "datacontenttype", "dataschema",
+	"makoworkflow", "data_base64",
+}
+
+// lookAtAttributes checks the members of a structured event: names as CloudEvents
+// allows them, values of the right kind, and makopid a whole number or a text.
+func lookAtAttributes(value jsontext.Value) error {
+	members, err := objectMembers(value)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		v := members[name]
+		switch {
+		case name == "data":
+		case name != "data_base64" && !isAttributeName(name):
+			return fieldFault(errInvalidBody, name, "is no attribute name: those are lower-case letters and digits")
+		case v.Kind() == 'n' && name != "data_base64": // null is absent
+		case slices.Contains(attributeText, name) && v.Kind() != '"':
+			return fieldFault(errInvalidBody, name, "must be a string")
+		case name == "makopid" && v.Kind() != '"' && !isDigits(string(v)):
+			return fieldFault(errInvalidBody, name, "must be a whole number or a string of digits")
+		case v.Kind() == '{' || v.Kind() == '[':
+			return fieldFault(errInvalidBody, name, "must be a string, a number or a boolean")
+		}
+	}
+	return nil
+}
+
+func isAttributeName(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+}
+
+func isDigits(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+}

@@ -1,0 +1,106 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// decode reads a body that is one JSON object into v, which is strict: a member that
+// v does not know, in whatever case, or that comes twice is a fault, since it would be
+// a report that says something else than it seems to.
+func (s *server) decode(r *http.Request, v any) error {
+	body, err := s.readBody(r)
+	if err != nil {
+		return err
+	}
+	if len(body) == 0 {
+		return &fault{kind: errInvalidBody, detail: "The request has no body; one JSON object is needed."}
+	}
+	return decodeObject(r.Header, body, v)
+}
+
+// decodeOptional is decode for a body that may be absent: that stands for {} and
+// needs no content type.
+func (s *server) decodeOptional(r *http.Request, v any) error {
+	body, err := s.readBody(r)
+	if err != nil || len(body) == 0 {
+		return err
+	}
+	return decodeObject(r.Header, body, v)
+}
+
+func decodeObject(h http.Header, body []byte, v any) error {
+	media, err := mediaType(h)
+	if err != nil {
+		return err
+	}
+	if media != "application/json" {
+		return unsupported("The only media type is application/json.")
+	}
+	if err := json.Unmarshal(body, v, json.RejectUnknownMembers(true)); err != nil {
+		return jsonFault(body, err)
+	}
+	if jsontext.Value(body).Kind() != '{' { // null fits every type
+		return errNoObject
+	}
+	return nil
+}
+
+var errNoObject = &fault{kind: errInvalidBody, detail: "The body must be one JSON object."}
+
+// jsonFault says what is wrong with a body without quoting it.
+func jsonFault(body []byte, err error) error {
+	if wrong, ok := errors.AsType[*json.SemanticError](err); ok {
+		field := fieldName(wrong.JSONPointer)
+		switch {
+		case wrong.JSONPointer == "":
+			return errNoObject
+		case errors.Is(wrong.Err, json.ErrUnknownName):
+			return fieldFault(errInvalidBody, field, "is not a member of this body")
+		default:
+			return fieldFault(errInvalidBody, field, "must be "+wantedType(wrong.GoType))
+		}
+	}
+	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
+	if !ok {
+		return fmt.Errorf("decode a body: %w", err)
+	}
+	detail := fmt.Sprintf("The body is not valid JSON at byte %d.", syntax.ByteOffset)
+	switch {
+	case errors.Is(syntax.Err, jsontext.ErrDuplicateName):
+		return fieldFault(errInvalidBody, fieldName(syntax.JSONPointer), "comes twice")
+	case !utf8.Valid(body):
+		detail = "The body is not UTF-8."
+	case strings.HasPrefix(string(body[:min(3, len(body))]), "\uFEFF"):
+		detail = "The body begins with a byte order mark; send it without."
+	}
+	return &fault{kind: errInvalidJSON, detail: detail}
+}
+
+// fieldName writes a place in a body as the errors of package sperr do.
+func fieldName(pointer jsontext.Pointer) string {
+	var names []string
+	for name := range pointer.Tokens() {
+		names = append(names, name)
+	}
+	return strings.Join(names, ".")
+}
+
+// wantedType names the JSON of a Go type; the bodies have no others than these.
+func wantedType(t reflect.Type) string {
+	switch {
+	case t != nil && t.Kind() == reflect.Bool:
+		return "true or false"
+	case t != nil && t.Kind() == reflect.Struct:
+		return "an object"
+	default:
+		return "a string"
+	}
+}

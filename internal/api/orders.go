@@ -1,0 +1,175 @@
+package api
+
+import (
+	"log/slog"
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
+
+	"sperrd/internal/sperr"
+	"sperrd/internal/werktag"
+)
+
+// pathID is the id in the path of a request. Only the form of 36 characters counts;
+// whatever else stands there names nothing.
+func pathID(r *http.Request) (uuid.UUID, error) {
+	text := chi.URLParam(r, "id")
+	id, err := uuid.Parse(text)
+	if err != nil || len(text) != len(uuid.Nil.String()) {
+		return uuid.Nil, sperr.ErrNotFound
+	}
+	return id, nil
+}
+
+// orderID is pathID of an order, which the line of the request then names.
+func orderID(r *http.Request) (uuid.UUID, error) {
+	id, err := pathID(r)
+	if err == nil {
+		noteOrder(r, id)
+	}
+	return id, err
+}
+
+func noteOrder(r *http.Request, id uuid.UUID) {
+	entryOf(r.Context()).add(slog.String("order_id", id.String()))
+}
+
+func (s *server) handleList(w http.ResponseWriter, r *http.Request) error {
+	p, err := readParameters(r, "status", "malo_id", "due", "limit", "cursor")
+	if err != nil {
+		return err
+	}
+	filter, err := p.filter()
+	if err != nil {
+		return err
+	}
+	filter.Today = werktag.BerlinDay(s.Now())
+	ctx, cancel := bounded(r)
+	defer cancel()
+	page, err := s.Repository.List(ctx, filter)
+	if err != nil {
+		return err
+	}
+	p.linkNext(w, r, page.Next)
+	return writeJSON(w, http.StatusOK, page.Orders)
+}
+
+// filter is what the parameters of the list ask for.
+func (p parameters) filter() (f sperr.Filter, err error) {
+	if f.Limit, err = p.limit(); err != nil {
+		return f, err
+	}
+	f.Status, f.MaloID, f.Cursor = sperr.Status(p["status"]), p["malo_id"], p["cursor"]
+	if f.Status != "" && !f.Status.Valid() {
+		return f, fieldFault(errInvalidParameter, "status", "must be pending, executed, failed or cancelled")
+	}
+	if f.MaloID != "" && !sperr.ValidMaloShape(f.MaloID) {
+		return f, fieldFault(errInvalidParameter, "malo_id", "must be eleven digits, the first not 0")
+	}
+	switch p["due"] {
+	case "", "false":
+	case "true":
+		f.Due = true
+	default:
+		return f, fieldFault(errInvalidParameter, "due", "must be true or false")
+	}
+	if f.Due && f.Status != "" && f.Status != sperr.StatusPending {
+		return f, fieldFault(errInvalidParameter, "due", "goes with status pending only: no other order is due")
+	}
+	return f, nil
+}
+
+func (s *server) handleStats(w http.ResponseWriter, r *http.Request) error {
+	if _, err := readParameters(r); err != nil {
+		return err
+	}
+	ctx, cancel := bounded(r)
+	defer cancel()
+	stats, err := s.Repository.Stats(ctx, werktag.BerlinDay(s.Now()))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, stats)
+}
+
+func (s *server) handleOrder(w http.ResponseWriter, r *http.Request) error {
+	id, err := orderID(r)
+	if err != nil {
+		return err
+	}
+	if _, err := readParameters(r); err != nil {
+		return err
+	}
+	ctx, cancel := bounded(r)
+	defer cancel()
+	order, err := s.Repository.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, order)
+}
+
+func (s *server) handleHistory(w http.ResponseWriter, r *http.Request) error {
+	id, err := orderID(r)
+	if err != nil {
+		return err
+	}
+	if _, err := readParameters(r); err != nil {
+		return err
+	}
+	ctx, cancel := bounded(r)
+	defer cancel()
+	entries, err := s.Repository.History(ctx, id)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, entries)
+}
+
+// newOrder is the body of POST /api/v1/sperr-orders; null is absent.
+type newOrder struct {
+	MaloID        string  `json:"malo_id"`
+	LieferantID   string  `json:"lf_mp_id"`
+	OrderType     string  `json:"order_type"`
+	ProcessID     *string `json:"process_id"` // only ever null
+	AusfuehrungAm *string `json:"ausfuehrung_am"`
+	FruehestensAm *string `json:"fruehestens_am"`
+	Arbeitszeit   *string `json:"arbeitszeit"`
+	Treffpunkt    struct {
+		Hinweis string `json:"hinweis"`
+		Strasse string `json:"strasse"`
+		PLZ     string `json:"plz"`
+		Ort     string `json:"ort"`
+		Land    string `json:"land"`
+	} `json:"treffpunkt"`
+	Hinweis string `json:"hinweis"`
+}
+
+func (s *server) handleCreate(w http.ResponseWriter, r *http.Request) error {
+	if _, err := readParameters(r); err != nil {
+		return err
+	}
+	var body newOrder
+	if err := s.decode(r, &body); err != nil {
+		return err
+	}
+	if body.ProcessID != nil {
+		return &sperr.ValidationError{Subject: sperr.SubjectOrder, Fields: []sperr.FieldError{
+			{Field: "process_id", Reason: "must be null: an operator's order has no market process"},
+		}}
+	}
+	ctx, cancel := bounded(r)
+	defer cancel()
+	order, err := s.Service.Create(ctx, actor(r), sperr.NewOrder{
+		MaloID: body.MaloID, LieferantID: body.LieferantID, OrderType: body.OrderType,
+		AusfuehrungAm: body.AusfuehrungAm, FruehestensAm: body.FruehestensAm, Arbeitszeit: body.Arbeitszeit,
+		Treffpunkt: sperr.Treffpunkt(body.Treffpunkt), Hinweis: body.Hinweis,
+	})
+	if err != nil {
+		return err
+	}
+	noteOrder(r, order.ID)
+	w.Header().Set("Location", ordersPath+"/"+order.ID.String())
+	return writeJSON(w, http.StatusCreated, order)
+}

@@ -1,0 +1,88 @@
+package api
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"sperrd/internal/sperr"
+)
+
+// problem is the body of every failure (RFC 9457). The members after Errors are
+// extensions of order_not_pending: the state that stands, so that whoever submits a
+// report twice sees what became of the first.
+type problem struct {
+	Type               string             `json:"type"`
+	Title              string             `json:"title"`
+	Status             int                `json:"status"`
+	Detail             string             `json:"detail"`
+	Code               string             `json:"code"`
+	Errors             []sperr.FieldError `json:"errors,omitempty"`
+	OrderStatus        sperr.Status       `json:"order_status,omitzero"`
+	ExecutedAt         *time.Time         `json:"executed_at,omitzero"`
+	LetzterVersuchAm   *time.Time         `json:"letzter_versuch_am,omitzero"`
+	IFTSTADispatchedAt *time.Time         `json:"iftsta_dispatched_at,omitzero"`
+}
+
+// retryAfter is what a 503 asks for, in seconds: longer than a database takes to
+// hand over, shorter than a person waits.
+const retryAfter = "5"
+
+// writeError answers a failure. The cause of a 5xx goes into the line of the
+// request, and nowhere else.
+func writeError(w http.ResponseWriter, r *http.Request, err error) {
+	p := problemOf(err)
+	e := entryOf(r.Context())
+	e.add(slog.String("code", p.Code))
+	switch p.Status {
+	case http.StatusInternalServerError:
+		e.raise(slog.LevelError)
+		e.add(slog.Any("error", err))
+	case http.StatusServiceUnavailable:
+		e.raise(slog.LevelWarn)
+		e.add(slog.Any("error", err))
+		w.Header().Set("Retry-After", retryAfter)
+	case http.StatusRequestEntityTooLarge:
+		// The rest of the body is not read: it must not be taken for a next request.
+		w.Header().Set("Connection", "close")
+	}
+	_ = writeBody(w, p.Status, "application/problem+json", p) // a problem always marshals
+}
+
+// writeJSON answers with v.
+func writeJSON(w http.ResponseWriter, status int, v any) error {
+	return writeBody(w, status, "application/json", v)
+}
+
+// writeBody marshals before it writes, so that an answer is whole or an error.
+func writeBody(w http.ResponseWriter, status int, contentType string, v any) error {
+	// A caller's own broken text may stand in a problem.
+	body, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return fmt.Errorf("marshal an answer: %w", err)
+	}
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that has gone: nobody to tell
+	return nil
+}
+
+// printable makes text of a caller fit for an answer, a log line and a column: valid
+// UTF-8, without control characters, at most n characters.
+func printable(s string, n int) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7F {
+			return '\uFFFD'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	if runes := []rune(s); len(runes) > n {
+		return string(runes[:n])
+	}
+	return s
+}

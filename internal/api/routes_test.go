@@ -1,0 +1,107 @@
+package api_test
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/google/go-cmp/cmp"
+
+	"sperrd/internal/api"
+)
+
+func TestRouter_serves_the_table_and_nothing_else(t *testing.T) {
+	t.Parallel()
+	var table []string
+	for _, r := range api.Table() {
+		table = append(table, r.Method+" "+r.Pattern)
+		if r.Method == http.MethodGet {
+			table = append(table, http.MethodHead+" "+r.Pattern)
+		}
+	}
+	var routed []string
+	err := chi.Walk(api.NewHandler(api.Options{}).(chi.Routes), func(method, pattern string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+		routed = append(routed, method+" "+pattern)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(table)
+	slices.Sort(routed)
+	if diff := cmp.Diff(table, routed); diff != "" {
+		t.Errorf("routes (-table +router):\n%s", diff)
+	}
+}
+
+func TestTable_names_the_action_of_each_route(t *testing.T) {
+	t.Parallel()
+	got := map[string]string{}
+	for _, r := range api.Table() {
+		got[r.Method+" "+r.Pattern] = r.Action
+	}
+	want := map[string]string{
+		"POST /webhook":                   "none",
+		"GET /health/live":                "none",
+		"GET /health/ready":               "none",
+		"GET " + orders:                   "read-sperr-order",
+		"POST " + orders:                  "create-sperr-order",
+		"GET " + orders + "/stats":        "read-sperr-order",
+		"GET " + orders + "/{id}":         "read-sperr-order",
+		"GET " + rejects:                  "read-sperr-order",
+		"GET " + rejects + "/{id}":        "read-sperr-order",
+		"PUT " + orders + "/{id}/execute": "execute-sperr-order",
+		"PUT " + orders + "/{id}/fail":    "execute-sperr-order",
+		"PUT " + orders + "/{id}/cancel":  "cancel-sperr-order",
+		"GET " + orders + "/{id}/history": "read-sperr-order",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("table (-want +got):\n%s", diff)
+	}
+}
+
+func TestRouter_answers_unknown_paths_with_a_problem(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, path := range []string{"/", "/api", "/api/v1", orders + "/", orders + "/x/y/z", "/webhook/", "/metrics", "/mcp", "/health", "/api/v1/fristen"} {
+		wantProblem(t, b.get(t, path), http.StatusNotFound, "not_found")
+		wantProblem(t, b.call(t, "BREW", path, ""), http.StatusNotFound, "not_found")
+	}
+}
+
+func TestRouter_names_the_methods_a_path_takes(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const id = "/0b7c1e2a-1111-4000-8000-000000000001"
+	for _, c := range []struct{ method, path, allow string }{
+		{"GET", "/webhook", "POST"},
+		{"DELETE", orders, "GET, HEAD, POST"},
+		{"OPTIONS", orders, "GET, HEAD, POST"},
+		{"BREW", orders, "GET, HEAD, POST"},
+		{"POST", orders + "/stats", "GET, HEAD"},
+		{"PATCH", orders + id, "GET, HEAD"},
+		{"POST", orders + id + "/execute", "PUT"},
+		{"GET", orders + id + "/cancel", "PUT"},
+		{"POST", "/health/live", "GET, HEAD"},
+		{"POST", rejects + id, "GET, HEAD"},
+	} {
+		a := b.call(t, c.method, c.path, "")
+		wantProblem(t, a, http.StatusMethodNotAllowed, "method_not_allowed")
+		if got := a.header.Get("Allow"); got != c.allow {
+			t.Errorf("%s %s: Allow %q, want %q", c.method, c.path, got, c.allow)
+		}
+	}
+}
+
+func TestHead_answers_like_GET_without_the_body(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.create(t, minimal("sperrung")).ID
+	for _, path := range []string{orders, orders + "/stats", orders + "/" + id, rejects, "/health/live", "/health/ready"} {
+		get, head := b.get(t, path), b.call(t, http.MethodHead, path, "")
+		if head.status != http.StatusOK || len(head.body) != 0 || head.header.Get("Content-Type") != get.header.Get("Content-Type") {
+			t.Errorf("HEAD %s: %d with %d bytes, headers %v", path, head.status, len(head.body), head.header)
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"sperrd/internal/sperr"
+	"sperrd/internal/webhook"
+)
+
+// maxWebhookID is the room for a webhook id that nobody has verified, in characters.
+const maxWebhookID = 512
+
+// handleWebhook takes one market event. Its sender gives up for good on any 4xx, so
+// that a body which carried a good signature and is refused all the same is kept
+// here: it may be the only trace of a Sperrauftrag. Where that fails, or the database
+// is away, the answer is a 503 and the event comes again.
+func (s *server) handleWebhook(w http.ResponseWriter, r *http.Request) error {
+	body, err := s.readBody(r)
+	if err != nil {
+		entryOf(r.Context()).raise(slog.LevelWarn)
+		return err
+	}
+	id, err := s.verify(r, body)
+	if err != nil {
+		return err
+	}
+	receipt, err := s.receive(r, body)
+	if err != nil {
+		return s.keep(r, id, body, err)
+	}
+	if receipt.Kind == sperr.ReceiptQueued {
+		return writeJSON(w, http.StatusCreated, map[string]uuid.UUID{"id": receipt.OrderID})
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// verify is the id of a delivery whose signature is good. Which check failed is for
+// the log alone: in the answer it would help a forger.
+func (s *server) verify(r *http.Request, body []byte) (string, error) {
+	e := entryOf(r.Context())
+	claimed := printable(r.Header.Get(webhook.HeaderID), maxWebhookID)
+	e.add(slog.String("webhook_id", printable(claimed, 100)))
+	if s.Verifier == nil {
+		return claimed, nil
+	}
+	id, err := s.Verifier.Verify(r.Header, body)
+	if err != nil {
+		e.raise(slog.LevelWarn)
+		e.add(slog.String("reason", err.Error()))
+	}
+	return id, err
+}
+
+// receive reads the event and hands it over.
+func (s *server) receive(r *http.Request, body []byte) (sperr.Receipt, error) {
+	event, err := readEvent(r, body)
+	if err != nil {
+		return sperr.Receipt{}, err
+	}
+	e := entryOf(r.Context())
+	e.add(slog.String("event_id", printable(event.ID(), 100)))
+	ctx, cancel := bounded(r)
+	defer cancel()
+	receipt, err := s.Service.Receive(ctx, event)
+	if err != nil {
+		return sperr.Receipt{}, err
+	}
+	e.add(slog.String("receipt", receiptNames[receipt.Kind]))
+	if receipt.OrderID != uuid.Nil {
+		noteOrder(r, receipt.OrderID)
+	}
+	return receipt, nil
+}
+
+var receiptNames = map[sperr.ReceiptKind]string{
+	sperr.ReceiptNotOurs: "not ours", sperr.ReceiptQueued: "queued",
+	sperr.ReceiptRedelivery: "redelivery", sperr.ReceiptNoted: "noted",
+}
+
+// keep stores a delivery that is refused with a 4xx and returns the refusal.
+func (s *server) keep(r *http.Request, id string, body []byte, refusal error) error {
+	p := problemOf(refusal)
+	if p.Status >= http.StatusInternalServerError {
+		return refusal // nothing is decided: the sender tries again
+	}
+	entryOf(r.Context()).raise(slog.LevelWarn)
+	err := s.Service.KeepReject(r.Context(), sperr.WebhookReject{
+		WebhookID: id, Status: p.Status, Code: p.Code, Reason: printable(p.Detail, 2000),
+		Headers: eventHeaders(r.Header), Body: body,
+	})
+	if err != nil {
+		return fmt.Errorf("%w: keep a delivery refused as %s: %w", errUnavailable, p.Code, err)
+	}
+	return refusal
+}
+
+// eventHeaders are the headers that belong to an event: with the body they are all
+// of it. Bytes that are no UTF-8 are written as percent-escapes, which is what they
+// mean in these headers anyway.
+func eventHeaders(h http.Header) map[string]string {
+	kept := map[string]string{}
+	for name, values := range h {
+		lower := strings.ToLower(name)
+		if lower == "content-type" || lower == "content-encoding" || strings.HasPrefix(lower, "ce-") {
+			kept[lower] = escapeInvalid(strings.Join(values, ", "))
+		}
+	}
+	return kept
+}
+
+func escapeInvalid(s string) string {
+	var b strings.Builder
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		if r == utf8.RuneError && size == 1 {
+			fmt.Fprintf(&b, "%%%02X", s[0])
+		} else {
+			b.WriteString(s[:size])
+		}
+		s = s[size:]
+	}
+	return b.String()
+}
+
+// attributeHeaders are the attributes of an event in binary mode: its ce-* headers,
+// by attribute name and decoded.
+func attributeHeaders(h http.Header) (map[string]string, error) {
+	attributes := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		attribute, is := strings.CutPrefix(strings.ToLower(name), "ce-")
+		if !is {
+			continue
+		}
+		if len(h[name]) > 1 {
+			return nil, fieldFault(errInvalidBody, "ce-"+attribute, "is given more than once")
+		}
+		value, err := decodeHeader(h[name][0])
+		if err != nil {
+			return nil, fieldFault(errInvalidBody, "ce-"+attribute, err.Error())
+		}
+		attributes[attribute] = value
+	}
+	return attributes, nil
+}
+
+// decodeHeader reads the value of a ce-* header as the HTTP binding of CloudEvents
+// (version 1.0.2, section 3.1.3.2) has it: unquoted, percent-decoded once, UTF-8.
+func decodeHeader(value string) (string, error) {
+	if len(value) >= 2 && value[0] == '"' && value[len(value)-1] == '"' {
+		var b strings.Builder
+		for quoted := value[1 : len(value)-1]; quoted != ""; quoted = quoted[1:] {
+			if quoted[0] == '\\' && len(quoted) > 1 {
+				quoted = quoted[1:]
+			}
+			b.WriteByte(quoted[0])
+		}
+		value = b.String()
+	}
+	decoded, err := url.PathUnescape(value)
+	if err != nil {
+		return "", errors.New("has a percent sign that escapes nothing")
+	}
+	if !utf8.ValidString(decoded) {
+		return "", errors.New("is not UTF-8")
+	}
+	return decoded, nil
+}
