@@ -9,14 +9,8 @@ import (
 	"time"
 )
 
-const (
-	// readyTimeout bounds the look at the database for one probe. It is shorter
-	// than the patience of the probes, so that they hear the reason.
-	readyTimeout = 2 * time.Second
-	// maxNotice is the longest time between "not ready" and the end of the
-	// listener.
-	maxNotice = 2 * time.Second
-)
+// maxNotice is the longest time between "not ready" and the end of the listener.
+const maxNotice = 2 * time.Second
 
 var (
 	errStopping = errors.New("the service is stopping")
@@ -31,8 +25,6 @@ func (s *service) ready(ctx context.Context) error {
 	if s.stopping.Load() {
 		return errStopping
 	}
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
 	var readOnly bool
 	if err := s.pool.QueryRow(ctx, "SELECT current_setting('transaction_read_only')::boolean").Scan(&readOnly); err != nil {
 		return fmt.Errorf("the database does not answer: %w", err)

@@ -16,20 +16,26 @@ func TestReady_follows_the_database_and_live_does_not(t *testing.T) {
 	i := start(t, setup{port: freePort(t), database: database, makod: "http://127.0.0.1:1"})
 	i.awaitReady(t)
 	name := databaseName(t, database)
-	endSessions := "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '" + name + "'"
-
-	for state, change := range map[string][2]string{
-		"away":      {"ALTER DATABASE " + name + " ALLOW_CONNECTIONS false", "ALTER DATABASE " + name + " ALLOW_CONNECTIONS true"},
-		"read-only": {"ALTER DATABASE " + name + " SET default_transaction_read_only = on", "ALTER DATABASE " + name + " RESET default_transaction_read_only"},
+	for _, c := range []struct{ breaks, mends, reason string }{
+		{"ALLOW_CONNECTIONS false", "ALLOW_CONNECTIONS true", "the database does not answer"},
+		{"SET default_transaction_read_only = on", "RESET default_transaction_read_only", "the database is read-only"},
 	} {
-		execSQL(t, elsewhere, change[0], endSessions)
-		i.awaitStatus(t, "/health/ready", http.StatusServiceUnavailable)
+		execSQL(t, elsewhere, "ALTER DATABASE "+name+" "+c.breaks, endSessions(name))
+		await(t, func() (bool, string) {
+			i.awaitStatus(t, "/health/ready", http.StatusServiceUnavailable)
+			return strings.Contains(i.log.String(), c.reason), "not logged: " + c.reason
+		})
 		if status, _, err := i.get(t, "/health/live"); status != http.StatusOK {
-			t.Errorf("database %s: live is %d %v; want 200", state, status, err)
+			t.Errorf("%s: live is %d %v; want 200", c.reason, status, err)
 		}
-		execSQL(t, elsewhere, change[1], endSessions)
+		execSQL(t, elsewhere, "ALTER DATABASE "+name+" "+c.mends, endSessions(name))
 		i.awaitReady(t)
 	}
+}
+
+// endSessions ends what our role has open in a database, and nothing of the server's own.
+func endSessions(name string) string {
+	return "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = current_user AND datname = '" + name + "'"
 }
 
 func databaseName(t *testing.T, rawURL string) string {
@@ -52,8 +58,8 @@ func TestHealth_asks_the_service_on_this_machine(t *testing.T) {
 		}
 	}
 
-	execSQL(t, postgrestest.NewEmptyURL(t), "ALTER DATABASE "+databaseName(t, s.database)+" ALLOW_CONNECTIONS false",
-		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '"+databaseName(t, s.database)+"'")
+	name := databaseName(t, s.database)
+	execSQL(t, postgrestest.NewEmptyURL(t), "ALTER DATABASE "+name+" ALLOW_CONNECTIONS false", endSessions(name))
 	if code, _, stderr := command(t, s.toml(), "health"); code != exitFailure || !strings.Contains(stderr, "503") {
 		t.Errorf("without a database: exit code %d, %q; want 1 and 503", code, stderr)
 	}
