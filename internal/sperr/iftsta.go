@@ -52,7 +52,7 @@ func (s *Service) dispatch(ctx context.Context, c claim) bool {
 	reconciled := c.unklar && alreadyApplied(c.order, err)
 	if err != nil && !reconciled {
 		s.recordNotDispatched(ctx, c, err)
-		log.WarnContext(ctx, "IFTSTA not dispatched, queued for retry", "error", err)
+		log.WarnContext(ctx, "IFTSTA not dispatched; the outcome stays queued", "error", err)
 		return false
 	}
 	d := dispatched{ref: accepted.ProcessID, reconciled: reconciled, at: s.now()}
@@ -65,7 +65,7 @@ func (s *Service) dispatch(ctx context.Context, c claim) bool {
 	}
 	recorded, err := s.recordDispatched(ctx, c, d)
 	if err != nil {
-		log.ErrorContext(ctx, "IFTSTA dispatched, but not recorded; it is sent again after the lease", "error", err)
+		log.ErrorContext(ctx, "IFTSTA dispatched, but not recorded; the outcome stays queued", "error", err)
 		return false
 	}
 	if !recorded {

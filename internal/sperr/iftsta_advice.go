@@ -19,7 +19,7 @@ func iftstaEmpfehlung(o Order) *string {
 		advice, ok = byState, true
 	}
 	if !ok {
-		advice = "read iftsta_last_error; the order is retried until its attempts are spent"
+		advice = "read iftsta_last_error; the outcome stays queued"
 	}
 	return &advice
 }
@@ -37,13 +37,13 @@ var adviceByCode = map[string]string{
 	"duplicate_process":         "makod reports a process already active, without a usable id: check it in makod",
 	"Unauthorized":              "makod refuses our key: check makod_api_key",
 	"Forbidden":                 "makod's policy refuses the command to our key: check its policy",
-	makod.CodeConnectionLost:    "the connection to makod broke before its answer; the order is retried under the same key",
-	"http_429":                  "makod asks us to slow down; nothing to do, the order is sent later",
-	"engine_error":              "makod had an internal error; the order is retried by itself",
-	makod.CodeTimeout:           "makod did not answer in time; the order is retried by itself",
+	makod.CodeConnectionLost:    "the connection to makod broke before its answer; the outcome stays queued under the same key",
+	"http_429":                  "makod asks us to slow down; the outcome stays queued",
+	"engine_error":              "makod had an internal error; the outcome stays queued",
+	makod.CodeTimeout:           "makod did not answer in time; the outcome stays queued",
 	makod.CodeUnreachable:       "makod cannot be reached: check makod_url and the network",
-	makod.CodeUndecodableAnswer: "makod's answer cannot be read; the order is retried under the same key",
-	"idempotency_unavailable":   "makod's idempotency store is unavailable; the order is retried by itself",
+	makod.CodeUndecodableAnswer: "makod's answer cannot be read; the outcome stays queued under the same key",
+	"idempotency_unavailable":   "makod's idempotency store is unavailable; the outcome stays queued",
 }
 
 // adviceByState is the advice for the state in which makod found its process.
