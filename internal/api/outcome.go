@@ -18,7 +18,7 @@ type recorded struct {
 
 // The notes of a 202.
 const (
-	noteQueued = "The outcome is recorded. makod has not taken the IFTSTA yet; it is queued and will be sent again. " +
+	noteQueued = "The outcome is recorded. makod has not taken the IFTSTA yet; it stays queued. " +
 		"The Lieferant does not know yet."
 	noteFirstVisit = "The visit is recorded and the order stays pending: a second one is owed. " +
 		"Nothing has been reported to the Lieferant."
