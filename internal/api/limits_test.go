@@ -2,14 +2,18 @@ package api_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"sperrd/internal/api"
 )
 
 // unsized is a body that goes out in chunks, without a Content-Length.
@@ -127,7 +131,7 @@ func TestSlow_sender_is_cut_and_told_to_come_again(t *testing.T) {
 	if waited := time.Since(started); waited > 10*time.Second {
 		t.Errorf("cut after %v", waited)
 	}
-	if _, err := conn.Read(make([]byte, 1)); err != io.EOF {
+	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("the connection stays open: %v", err)
 	}
 }
@@ -149,4 +153,38 @@ func TestHeader_has_a_limit(t *testing.T) {
 	b := newBench(t)
 	a := b.call(t, http.MethodGet, orders, "", "X-Filler", strings.Repeat("x", 40<<10))
 	wantStatus(t, a, http.StatusRequestHeaderFieldsTooLarge)
+}
+
+func TestLarge_bodies_wait_for_each_other_and_small_ones_for_nobody(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for range 4 { // as many as may be held at a time, and they never end
+		conn := b.dial(t)
+		fmt.Fprintf(conn, "POST /webhook HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n%s", strings.Repeat(" ", 100000))
+	}
+	large := strings.Repeat(" ", 100000)
+	var a answer
+	for started := time.Now(); a.status != http.StatusServiceUnavailable && time.Since(started) < 10*time.Second; {
+		a = b.call(t, http.MethodPost, "/webhook", large) // 401 until the four are in
+	}
+	wantProblem(t, a, http.StatusServiceUnavailable, "unavailable")
+	wantStatus(t, b.deliver(t, sample(t, "17117.json")), http.StatusCreated)
+}
+
+func TestServer_bounds_what_a_client_can_take(t *testing.T) {
+	t.Parallel()
+	log := &logBuffer{}
+	server := api.NewServer(http.NotFoundHandler(), 40*time.Second, slog.New(slog.NewTextHandler(log, nil)))
+	if server.ReadHeaderTimeout != 5*time.Second || server.ReadTimeout != 15*time.Second ||
+		server.IdleTimeout != 60*time.Second || server.MaxHeaderBytes != 32<<10 {
+		t.Errorf("limits %v %v %v %d", server.ReadHeaderTimeout, server.ReadTimeout, server.IdleTimeout, server.MaxHeaderBytes)
+	}
+	// The clock of the answer starts before the body is read.
+	if server.WriteTimeout < 40*time.Second+server.ReadTimeout {
+		t.Errorf("an answer is cut after %v, while it may take 40 s after a body of %v", server.WriteTimeout, server.ReadTimeout)
+	}
+	server.ErrorLog.Print("TLS handshake error")
+	if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "TLS handshake error") {
+		t.Errorf("log %q", log)
+	}
 }

@@ -210,10 +210,10 @@ func wantProblem(t *testing.T, a answer, status int, code string, fields ...stri
 }
 
 // count is a query for one number.
-func (b *bench) count(t *testing.T, sql string, args ...any) int {
+func (b *bench) count(t *testing.T, sql string) int {
 	t.Helper()
 	var n int
-	if err := b.pool.QueryRow(t.Context(), sql, args...).Scan(&n); err != nil {
+	if err := b.pool.QueryRow(t.Context(), sql).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -221,13 +221,18 @@ func (b *bench) count(t *testing.T, sql string, args ...any) int {
 
 // logBuffer is a log that a test reads.
 type logBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
+	mu      sync.Mutex
+	buf     bytes.Buffer
+	changed chan struct{} // closed by the next line; nil while nobody waits
 }
 
 func (l *logBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.changed != nil {
+		close(l.changed)
+		l.changed = nil
+	}
 	return l.buf.Write(p)
 }
 
@@ -235,6 +240,29 @@ func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.buf.String()
+}
+
+// await waits for text to stand in the log.
+func (l *logBuffer) await(t *testing.T, text string) {
+	t.Helper()
+	limit := time.After(20 * time.Second)
+	for {
+		l.mu.Lock()
+		found := strings.Contains(l.buf.String(), text)
+		if l.changed == nil {
+			l.changed = make(chan struct{})
+		}
+		changed := l.changed
+		l.mu.Unlock()
+		if found {
+			return
+		}
+		select {
+		case <-changed:
+		case <-limit:
+			t.Fatalf("the log does not say %s:\n%s", text, l)
+		}
+	}
 }
 
 // requests are the lines of requests, oldest first.
