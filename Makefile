@@ -12,8 +12,8 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 RACE ?= -race
 # Bounds the tests of one package: a test that hangs must not hang the run.
 TEST_TIMEOUT ?= 5m
-# Passed to the sandbox by "make run". Where they name a PostgreSQL, none is looked
-# for; the server that is named for tests is none of the sandbox's.
+# Passed to the sandbox by "make run". With --database-url no PostgreSQL is looked
+# for here; a server that is named for tests is none of the sandbox's.
 SANDBOX_FLAGS ?=
 
 # A checkout of another user, or no git at all, must not stop a build; the version
@@ -26,7 +26,7 @@ help: ## Show this list
 
 .PHONY: run
 run: build ## Start sperrd with everything around it on this machine (SANDBOX_FLAGS=...)
-	$(if $(findstring postgres,$(SANDBOX_FLAGS)),,@env -u SPERRD_TEST_DATABASE_URL .ci/postgres)
+	$(if $(findstring --database-url,$(SANDBOX_FLAGS)),,@env -u SPERRD_TEST_DATABASE_URL .ci/postgres)
 	bin/sandbox --sperrd bin/sperrd $(SANDBOX_FLAGS)
 
 .PHONY: test

@@ -96,7 +96,7 @@ func Load(path string, getenv func(string) (string, bool)) (*Config, error) {
 	content, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("configuration file %s does not exist; name another with --config or SPERRD_CONFIG: %w", path, fs.ErrNotExist)
+		return nil, fmt.Errorf("no configuration at %s (name another file with --config or SPERRD_CONFIG): %w", path, fs.ErrNotExist)
 	case err != nil:
 		return nil, fmt.Errorf("configuration file: %w", err)
 	}
