@@ -66,8 +66,6 @@ CREATE INDEX sperr_orders_list ON sperr_orders
 CREATE INDEX sperr_orders_pending ON sperr_orders
     (tenant, (COALESCE(ausfuehrung_am, fruehestens_am)), created_at, id)
     WHERE status = 'pending';
-CREATE INDEX sperr_orders_pending_malo ON sperr_orders (tenant, malo_id)
-    WHERE status = 'pending';
 CREATE INDEX sperr_orders_ausfuehrung_faellig ON sperr_orders (tenant, ausfuehrung_faellig_am)
     WHERE status = 'pending' AND ausfuehrung_eskaliert_at IS NULL;
 CREATE INDEX sperr_orders_iftsta_outstanding ON sperr_orders (tenant, iftsta_next_attempt_at)

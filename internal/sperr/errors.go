@@ -11,6 +11,9 @@ import (
 // ErrNotFound means that no order, or reject, of this tenant has the id.
 var ErrNotFound = errors.New("not found")
 
+// ErrCursor means that a cursor does not belong to the list it was given to.
+var ErrCursor = errors.New("the cursor is not one of this list")
+
 // Subject says what a ValidationError finds fault with.
 type Subject string
 

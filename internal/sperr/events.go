@@ -55,8 +55,7 @@ func subjectOf(o Order) eventSubject {
 func auftragEingegangen(o Order, at time.Time) (event.Event, error) {
 	var arbeitszeit *string
 	if o.Arbeitszeit != nil {
-		code := o.Arbeitszeit.edifact()
-		arbeitszeit = &code
+		arbeitszeit = nullable(arbeitszeitCodes[*o.Arbeitszeit])
 	}
 	return withData(newEvent(o, EventAuftragEingegangen, 0, o.MaloID, at), struct {
 		eventSubject

@@ -17,7 +17,7 @@ func TestFieldTimesAreJudgedAsInstants(t *testing.T) {
 		"2026-09-03T07:00:00":          "offset",
 		"2026-09-03T24:00:00Z":         "offset",
 		"2026-02-30T07:00:00Z":         "offset",
-		"1970-01-01T00:00:00Z":         "clock of the device",
+		"0000-01-01T00:00:00+14:00":    "offset",
 		"":                             "offset",
 		"2026-09-03T07:00:60Z":         "offset",
 		"2026-09-03T07:00:00Z\x00":     "offset",
@@ -61,6 +61,10 @@ func TestTheIFTSTAFristRunsFromTheBerlinDayOfTheVisit(t *testing.T) {
 		if !hasWarning(report.Order, "before the arrival") {
 			t.Errorf("%s: no warning about a visit before the order's arrival: %v", executedAt, report.Order.Warnungen)
 		}
+	}
+	ancient := b.create(t, NewOrder{MaloID: testMalo, LieferantID: testLF, OrderType: "sperrung"})
+	if report, err := b.service.Execute(t.Context(), "team", ancient.ID, ExecuteReport{ExecutedAt: ptr("0001-01-01T00:00:00Z")}); err != nil || !hasWarning(report.Order, "more than 30 days") {
+		t.Errorf("a report of year 1: %v, %v", report.Order.Warnungen, err)
 	}
 	old := b.create(t, NewOrder{MaloID: testMalo, LieferantID: testLF, OrderType: "sperrung"})
 	report, err := b.service.Execute(t.Context(), "team", old.ID, ExecuteReport{ExecutedAt: ptr("2026-08-01T08:00:00Z")})

@@ -14,14 +14,13 @@ import (
 
 // claim is the right to send one outcome once, until the lease ends.
 type claim struct {
-	order  Order     // as it stands under the claim; IFTSTANextAttemptAt is the lease
-	unklar bool      // an earlier send had no answer: this one may find its work done
-	until  time.Time // when the lease ends at the latest, on this process's clock
+	order  Order // as it stands under the claim; IFTSTANextAttemptAt is the lease
+	unklar bool  // an earlier send had no answer: this one may find its work done
+	// until is when the lease ends on this process's clock. It is counted from before
+	// the statement that took the lease, which runs on the database's clock, so that
+	// the lease ends no earlier than this process believes.
+	until time.Time
 }
-
-// claimNow is taken before the statement that takes the lease, so that the lease,
-// which runs on the database's clock, ends no earlier than this process believes.
-func (s *Service) claimNow() time.Time { return s.Now() }
 
 // report dispatches the outcome of an order just closed and says how that went.
 func (s *Service) report(ctx context.Context, claimed time.Time, order Order) Report {
@@ -41,18 +40,17 @@ func (s *Service) dispatch(ctx context.Context, c claim) bool {
 	log := s.Logger.With("order_id", c.order.ID, "process_id", text(c.order.ProcessID), "attempt", c.order.IFTSTAAttempts)
 	if s.Now().Add(s.RequestTimeout).After(c.until) {
 		log.WarnContext(ctx, "IFTSTA not sent: the lease ends before an answer could come")
+		s.recordNotDispatched(ctx, c, errLeaseTooShort)
 		return false
 	}
-	sendCtx, cancel := context.WithTimeout(ctx, s.RequestTimeout)
 	started := s.Now()
-	accepted, err := s.makod.Submit(sendCtx, iftstaCommand(c.order))
-	cancel()
+	accepted, err := s.makod.Submit(ctx, iftstaCommand(c.order))
 	log = log.With("duration", s.Now().Sub(started))
 
 	reconciled := c.unklar && alreadyApplied(c.order, err)
 	if err != nil && !reconciled {
-		s.recordNotDispatched(ctx, c, err)
-		log.WarnContext(ctx, "IFTSTA not dispatched; the outcome stays queued", "error", err)
+		n := s.recordNotDispatched(ctx, c, err)
+		log.WarnContext(ctx, "IFTSTA not dispatched; the outcome stays queued", "code", n.code, "unklar", n.unklar)
 		return false
 	}
 	d := dispatched{ref: accepted.ProcessID, reconciled: reconciled, at: s.now()}
@@ -109,7 +107,7 @@ func iftstaCommand(o Order) makod.Command {
 		payload.Reason = text(o.FailReason)
 	}
 	return makod.Command{
-		Name: name, Marktrolle: "NB", IdempotencyKey: "sperrd-iftsta-" + o.ID.String(), Payload: payload,
+		Name: name, Marktrolle: makod.MarktrolleNB, IdempotencyKey: "sperrd-iftsta-" + o.ID.String(), Payload: payload,
 	}
 }
 
@@ -160,33 +158,45 @@ func (s *Service) recordDispatched(ctx context.Context, c claim, d dispatched) (
 // actorService is the actor of what the service does by itself.
 const actorService = "sperrd"
 
-func (s *Service) recordNotDispatched(ctx context.Context, c claim, cause error) {
-	n := notDispatched{
-		text: cause.Error(), code: "unreachable", unklar: true, at: s.now(),
-		wait: s.backoff(c.order.IFTSTAAttempts),
-	}
-	var answer *makod.Error
-	if errors.As(cause, &answer) {
-		n.text, n.code = answer.Text(), answer.Code
-		n.unklar = c.unklar || answer.Unclear()
-		if n.giveBack = answer.Postponed(); n.giveBack {
-			n.wait = min(max(answer.RetryAfter, time.Second), s.MaxBackoff)
-		}
-		if answer.Found != "" {
-			n.code += ":" + answer.Found
-		}
-	}
-	n.text = truncate(n.text, 500)
+// errLeaseTooShort means that nothing was sent, since the answer might have come when
+// another claim holds the order.
+var errLeaseTooShort = errors.New("not sent: the lease ended before makod could have answered")
+
+// recordNotDispatched ends a claim whose attempt did not get through and returns what
+// it wrote. Where even that fails, the lease ends by itself and the attempt stays
+// counted: nothing is lost.
+func (s *Service) recordNotDispatched(ctx context.Context, c claim, cause error) notDispatched {
+	n := s.judge(c, cause)
 	ctx, cancel := s.detached(ctx)
 	defer cancel()
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		_, err := s.repo.recordNotDispatched(ctx, tx, c.order.ID, c.order.IFTSTANextAttemptAt, n)
-		return err
+		return s.repo.recordNotDispatched(ctx, tx, c.order.ID, c.order.IFTSTANextAttemptAt, n)
 	})
 	if err != nil {
-		// The lease ends by itself and the attempt stays counted: nothing is lost.
 		s.Logger.ErrorContext(ctx, "result of an IFTSTA attempt not recorded", "order_id", c.order.ID, "error", err)
 	}
+	return n
+}
+
+// judge says what an attempt in vain means for the next one. What makod put off, and
+// what was never sent, gives the attempt back.
+func (s *Service) judge(c claim, cause error) notDispatched {
+	n := notDispatched{text: truncate(cause.Error(), 500), unklar: c.unklar, at: s.now()}
+	var answer *makod.Error
+	if !errors.As(cause, &answer) {
+		n.code, n.giveBack = "not_sent", true
+		return n
+	}
+	n.code, n.unklar = answer.Code, c.unklar || answer.Unclear()
+	if answer.Found != "" {
+		n.code += ":" + answer.Found
+	}
+	if answer.Postponed() {
+		n.giveBack, n.wait = true, min(max(answer.RetryAfter, time.Second), s.MaxBackoff)
+		return n
+	}
+	n.wait = s.backoff(c.order.IFTSTAAttempts)
+	return n
 }
 
 // backoff is the wait after the given number of attempts: the first one times four

@@ -1,6 +1,7 @@
 package sperr
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,8 +18,6 @@ import (
 const (
 	typeProcessInitiated = "de.mako.process.initiated"
 	workflowGPKESperrung = "gpke-sperrung"
-	pidSperrauftrag      = 17115
-	pidEntsperrauftrag   = 17117
 	pidStornierung       = 39000 // ORDCHG: the LF withdraws an order
 )
 
@@ -38,7 +37,8 @@ type ingester struct {
 	now      func() time.Time
 }
 
-// read tells what e means and, for a 17115 or 17117, which order it is. An event
+// read tells what e means and, for a 17115 or 17117, which order it is; of a
+// Stornierung the order has the process alone. An event
 // that is ours but cannot become an order (no Marktlokation, no Lieferant, no
 // process, another recipient, both dates, a date nobody can read) is a
 // *ValidationError; every lesser fault is a warning on the order, since a refused
@@ -51,36 +51,36 @@ func (in ingester) read(e event.Event) (eventKind, Order, error) {
 		return kindNotOurs, Order{}, nil
 	}
 	data, dataErr := readMarketData(e.Data())
-	pid, known, err := eventPID(e, data)
+	pid, field, err := eventPID(e, data)
 	if err != nil {
-		return kindNotOurs, Order{}, unusable("makopid", err.Error())
+		return kindNotOurs, Order{}, unusable(field, err.Error())
 	}
+	orderType, carriesOrder := typeOfPID(pid)
 	switch {
-	case !known && dataErr != nil:
+	case field == "" && dataErr != nil:
 		return kindNotOurs, Order{}, unusable("data", dataErr.Error())
 	case pid == pidStornierung:
-		return kindStornierung, Order{ProcessID: nullable(canonicalProcess(e.Subject()))}, nil
-	case pid != pidSperrauftrag && pid != pidEntsperrauftrag:
+		process, err := readProcess(e)
+		return kindStornierung, Order{ProcessID: &process}, err
+	case !carriesOrder:
 		return kindNotOurs, Order{}, nil
 	case dataErr != nil:
 		return kindOrder, Order{}, unusable("data", dataErr.Error())
 	}
-	order, err := in.order(e, data, pid)
+	now := in.now()
+	order, err := in.order(e, data, Order{
+		ID: uuid.New(), Tenant: in.tenant, OrderType: orderType, Pruefidentifikator: &pid,
+		Status: StatusPending, CreatedAt: now, UpdatedAt: now, Warnungen: []string{},
+	})
 	return kindOrder, order, err
 }
 
-func (in ingester) order(e event.Event, data marketData, pid int) (Order, error) {
-	now := in.now()
-	o := Order{
-		ID: uuid.New(), Tenant: in.tenant, OrderType: TypeSperrung, Pruefidentifikator: &pid,
-		Status: StatusPending, CreatedAt: now, UpdatedAt: now, Warnungen: []string{},
-	}
-	if pid == pidEntsperrauftrag {
-		o.OrderType = TypeEntsperrung
-	}
+// order reads the rest of an order whose type and PID are known.
+func (in ingester) order(e event.Event, data marketData, o Order) (Order, error) {
 	invalid := &ValidationError{Subject: SubjectEvent}
 	in.readParties(&o, invalid, e, data)
-	if other, ok := data.pid(); ok && other != pid {
+	pid := *o.Pruefidentifikator
+	if other, err := data.pid(); err == nil && other != 0 && other != pid {
 		o.warn(fmt.Sprintf("data.pid is %d, but makopid is %d and counts", other, pid))
 	}
 	readDates(&o, invalid, data)
@@ -93,7 +93,7 @@ func (in ingester) order(e event.Event, data marketData, pid int) (Order, error)
 	o.Hinweis = nullable(hinweis)
 	o.warn(warnings...)
 	o.Marktdaten = marktdaten(o)
-	o.setFristen(in.calendar, uebertragungstag(e, now))
+	o.setFristen(in.calendar, uebertragungstag(e, o.CreatedAt))
 	return o, nil
 }
 
@@ -123,14 +123,25 @@ func (in ingester) readParties(o *Order, invalid *ValidationError, e event.Event
 	if receiver := data.text("receiver"); receiver != "" && receiver != in.tenant {
 		invalid.add("receiver", fmt.Sprintf("%q is not this Netzbetreiber", truncate(receiver, 40)))
 	}
+	process, err := readProcess(e)
+	var noProcess *ValidationError
+	if errors.As(err, &noProcess) {
+		invalid.Fields = append(invalid.Fields, noProcess.Fields...)
+	}
+	o.ProcessID = &process
+}
+
+// readProcess is the makod process of an event. Without one an outcome could not be
+// reported back, nor a Stornierung be matched.
+func readProcess(e event.Event) (string, error) {
 	process := canonicalProcess(e.Subject())
 	switch {
 	case process == "":
-		invalid.add("subject", "is missing: without its process the order could not be reported back")
+		return "", unusable("subject", "is missing, and with it the process")
 	case len(process) > 200 || strings.ContainsFunc(process, func(r rune) bool { return r < ' ' }):
-		invalid.add("subject", "is no process id")
+		return "", unusable("subject", "is no process id")
 	}
-	o.ProcessID = &process
+	return process, nil
 }
 
 // readDates reads DTM+203 and DTM+469, which exist on a 17115 only and exclude
@@ -182,15 +193,9 @@ func readArbeitszeit(o *Order, data marketData) {
 		}
 		return
 	}
-	arbeitszeit := Arbeitszeit(value)
-	switch value {
-	case "Z53":
-		arbeitszeit = ArbeitszeitInnerhalb
-	case "Z54":
-		arbeitszeit = ArbeitszeitAuchAusserhalb
-	}
+	arbeitszeit, ok := parseArbeitszeit(value)
 	switch {
-	case arbeitszeit.Valid():
+	case ok:
 		o.Arbeitszeit = &arbeitszeit
 	case given:
 		o.warn(fmt.Sprintf("arbeitszeit %q is neither Z53 nor Z54 and was ignored", truncate(value, 40)))
@@ -200,10 +205,8 @@ func readArbeitszeit(o *Order, data marketData) {
 }
 
 func readTreffpunkt(o *Order, data marketData) {
-	treffpunkt, err := data.treffpunkt()
-	if err != nil {
-		o.warn("treffpunkt " + err.Error() + " and was ignored")
-	}
+	treffpunkt, warnings := data.treffpunkt()
+	o.warn(warnings...)
 	o.warn(treffpunkt.normalizeMarket()...)
 	o.setTreffpunkt(treffpunkt)
 	if o.AusfuehrungAm != nil && treffpunkt.IsZero() {

@@ -134,6 +134,26 @@ func TestThePIDIsANumberOrAStringOfDigits(t *testing.T) {
 	wantInvalid(t, err, SubjectEvent, "makopid")
 }
 
+func TestAPIDNobodyCanReadIsNeverTakenForNotOurs(t *testing.T) {
+	t.Parallel()
+	for _, pid := range []any{"17117 ", 17117.5, "x", true, []any{17115}} {
+		e := marketEvent(t, pidSperrauftrag, testMalo, map[string]any{"pid": pid})
+		e.SetExtension("makopid", nil)
+		_, _, err := testIngester().read(e)
+		wantInvalid(t, err, SubjectEvent, "data.pid")
+	}
+}
+
+func TestANumericPostcodeIsKept(t *testing.T) {
+	t.Parallel()
+	_, o, err := testIngester().read(marketEvent(t, pidSperrauftrag, testMalo, map[string]any{
+		"treffpunkt": map[string]any{"strasse": "Lindenallee 7", "plz": 10115, "ort": "Berlin", "land": "DE"},
+	}))
+	if err != nil || text(o.TreffpunktPLZ) != "10115" {
+		t.Errorf("plz = %q, %v", text(o.TreffpunktPLZ), err)
+	}
+}
+
 func TestUnusableEventsAreRefusedWithTheirReason(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -226,6 +246,7 @@ func TestLesserFaultsAreWarningsOnTheOrder(t *testing.T) {
 		{"Arbeitszeit on a Sperrung", pidSperrauftrag, map[string]any{"arbeitszeit": "Z53"}, "carries no Arbeitszeit; the one given"},
 		{"partial Treffpunkt", pidSperrauftrag, map[string]any{"treffpunkt": map[string]any{"ort": "Berlin"}}, "plz, land, strasse or hinweis missing"},
 		{"unusable land", pidSperrauftrag, map[string]any{"treffpunkt": map[string]any{"land": "D3U"}}, "was dropped"},
+		{"a postcode that is no text", pidSperrauftrag, map[string]any{"treffpunkt": map[string]any{"plz": []any{1}}}, "treffpunkt.plz is no text"},
 		{"Treffpunkt as text", pidSperrauftrag, map[string]any{"treffpunkt": "vor der Tür"}, "is no JSON object and was ignored"},
 		{"over-long text", pidSperrauftrag, map[string]any{"hinweis": strings.Repeat("ü", 2561)}, "was cut to 2560"},
 		{"NUL", pidSperrauftrag, map[string]any{"hinweis": "a\x00b"}, "NUL characters were removed from hinweis"},
@@ -265,10 +286,7 @@ func TestTheVorlauffristCountsFromTheEventsOwnTime(t *testing.T) {
 		{"in the future: our receipt", testNow.Add(time.Hour), false},
 	} {
 		e := marketEvent(t, pidSperrauftrag, testMalo, map[string]any{"fruehestens_am": "2026-08-31"})
-		if e.SetTime(c.time); c.time.IsZero() {
-			e.Context = e.Context.AsV1()
-			e.SetTime(time.Time{})
-		}
+		e.SetTime(c.time)
 		_, o, err := testIngester().read(e)
 		if err != nil || o.VorlauffristSpaetesterUT.String() != "2026-08-21" || *o.VorlauffristEingehalten != c.kept {
 			t.Errorf("%s: kept %v, latest %v, %v", c.name, *o.VorlauffristEingehalten, o.VorlauffristSpaetesterUT, err)
@@ -390,6 +408,13 @@ func TestAStornierungIsNotedOnItsOrderOnce(t *testing.T) {
 	if diff := cmp.Diff([]string{actionCreated, actionStornierung}, b.actions(t, order.ID)); diff != "" {
 		t.Errorf("history:\n%s", diff)
 	}
+	again, err := b.service.Receive(t.Context(), storno)
+	if err != nil || again != (Receipt{Kind: ReceiptNoted, OrderID: order.ID}) {
+		t.Errorf("the same Stornierung again = %+v, %v", again, err)
+	}
+	storno.SetSubject("p\x00")
+	_, err = b.service.Receive(t.Context(), storno)
+	wantInvalid(t, err, SubjectEvent, "subject")
 	unknown, err := b.service.Receive(t.Context(), marketEvent(t, pidStornierung, otherMalo, nil))
 	if err != nil || unknown.Kind != ReceiptNotOurs {
 		t.Errorf("Stornierung of an unknown process = %+v, %v", unknown, err)

@@ -48,48 +48,49 @@ func (d marketData) text(name string) string {
 	return s
 }
 
-// pid is data.pid where it is a number or a string of digits.
-func (d marketData) pid() (int, bool) {
+// pid is data.pid, a number or a string of digits; 0 where there is none.
+func (d marketData) pid() (int, error) {
 	s, ok := d.scalar("pid")
 	if !ok {
-		return 0, false
+		return 0, nil
 	}
-	n, err := parsePID(s)
-	return n, err == nil
+	return parsePID(s)
 }
 
-// treffpunkt is SG2 NAD+Z24; a Treffpunkt that is no object is an error, a part
-// that is no string is left out.
-func (d marketData) treffpunkt() (Treffpunkt, error) {
+// treffpunkt is SG2 NAD+Z24. What cannot be read of it is left out, with a warning.
+func (d marketData) treffpunkt() (t Treffpunkt, warnings []string) {
 	raw, ok := d["treffpunkt"]
 	if !ok || raw.Kind() == 'n' {
 		return Treffpunkt{}, nil
 	}
 	parts, err := readMarketData(raw)
 	if err != nil {
-		return Treffpunkt{}, err
+		return Treffpunkt{}, []string{"treffpunkt " + err.Error() + " and was ignored"}
 	}
-	var t Treffpunkt
 	for _, part := range t.parts() {
-		if v := parts[part.name]; v.Kind() == '"' {
+		switch parts[part.name].Kind() {
+		case '"', '0':
 			*part.value = parts.text(part.name)
+		case '{', '[', 't', 'f':
+			warnings = append(warnings, "treffpunkt."+part.name+" is no text and was ignored")
 		}
 	}
-	return t, nil
+	return t, warnings
 }
 
-// eventPID is the Pruefidentifikator: the attribute makopid, else data.pid. A
-// makopid of 0 means that the ORDERS had none and does not fall back.
-func eventPID(e event.Event, data marketData) (pid int, known bool, err error) {
-	value, ok := e.Extensions()["makopid"]
-	if !ok {
-		pid, known = data.pid()
-		return pid, known, nil
+// eventPID is the Pruefidentifikator and the place it was found in: the attribute
+// makopid, else data.pid, else nowhere. A makopid of 0 means that the ORDERS had none
+// and does not fall back.
+func eventPID(e event.Event, data marketData) (pid int, field string, err error) {
+	if value, ok := e.Extensions()["makopid"]; ok {
+		pid, err = parsePID(fmt.Sprint(value))
+		return pid, "makopid", err
 	}
-	if pid, err = parsePID(fmt.Sprint(value)); err != nil {
-		return 0, false, err
+	if _, ok := data.scalar("pid"); !ok {
+		return 0, "", nil
 	}
-	return pid, true, nil
+	pid, err = data.pid()
+	return pid, "data.pid", err
 }
 
 func parsePID(s string) (int, error) {

@@ -20,12 +20,22 @@ const (
 // Valid reports whether t is one of the two order types.
 func (t Type) Valid() bool { return t == TypeSperrung || t == TypeEntsperrung }
 
-// Pruefidentifikator is the PID of the ORDERS that carries an order of this type.
-func (t Type) Pruefidentifikator() int {
-	if t == TypeEntsperrung {
-		return 17117
+// The PIDs of the ORDERS that carry an order.
+const (
+	pidSperrauftrag    = 17115
+	pidEntsperrauftrag = 17117
+)
+
+// typeOfPID is the type of the orders that a PID carries; ok is false for a PID that
+// carries none.
+func typeOfPID(pid int) (t Type, ok bool) {
+	switch pid {
+	case pidSperrauftrag:
+		return TypeSperrung, true
+	case pidEntsperrauftrag:
+		return TypeEntsperrung, true
 	}
-	return 17115
+	return "", false
 }
 
 // auftragsstatus is SG15 STS DE9015 of the IFTSTA 21039 (IFTSTA AHB 2.1 § 7.2).
@@ -79,12 +89,21 @@ func (a Arbeitszeit) Valid() bool {
 	return a == ArbeitszeitInnerhalb || a == ArbeitszeitAuchAusserhalb
 }
 
-// edifact is the code of IMD DE7081.
-func (a Arbeitszeit) edifact() string {
-	if a == ArbeitszeitAuchAusserhalb {
-		return "Z54"
+// arbeitszeitCodes are the codes of IMD DE7081.
+var arbeitszeitCodes = map[Arbeitszeit]string{
+	ArbeitszeitInnerhalb:      "Z53",
+	ArbeitszeitAuchAusserhalb: "Z54",
+}
+
+// parseArbeitszeit reads a value by its code or by its word; ok is false for any
+// other.
+func parseArbeitszeit(s string) (a Arbeitszeit, ok bool) {
+	for word, code := range arbeitszeitCodes {
+		if s == code || s == string(word) {
+			return word, true
+		}
 	}
-	return "Z53"
+	return "", false
 }
 
 // Order is one row of sperr_orders. Its JSON is the row of the REST interface:
@@ -164,20 +183,4 @@ func (o Order) treffpunkt() Treffpunkt {
 func (o *Order) setTreffpunkt(t Treffpunkt) {
 	o.TreffpunktHinweis, o.TreffpunktStrasse = nullable(t.Hinweis), nullable(t.Strasse)
 	o.TreffpunktPLZ, o.TreffpunktOrt, o.TreffpunktLand = nullable(t.PLZ), nullable(t.Ort), nullable(t.Land)
-}
-
-// nullable is nil for the empty string.
-func nullable(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
-
-// text is the empty string for nil.
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }

@@ -16,25 +16,27 @@ func (o *Order) setFristen(cal *werktag.Calendar, ut *werktag.Date) {
 		return
 	}
 	faellig, err := AusfuehrungFaelligAm(cal, *t0)
-	o.AusfuehrungFaelligAm = o.fristOrWarn("ausfuehrung_faellig_am", faellig, err)
+	var warnings []string
+	o.AusfuehrungFaelligAm, warnings = countedFrist("ausfuehrung_faellig_am", faellig, err)
+	o.warn(warnings...)
 	if ut == nil {
 		return
 	}
 	verdict, err := JudgeVorlauffrist(cal, *t0, o.AusfuehrungAm != nil, *ut)
-	o.VorlauffristSpaetesterUT = o.fristOrWarn("vorlauffrist_spaetester_ut", verdict.SpaetesterUT, err)
+	o.VorlauffristSpaetesterUT, warnings = countedFrist("vorlauffrist_spaetester_ut", verdict.SpaetesterUT, err)
+	o.warn(warnings...)
 	if err == nil {
 		o.VorlauffristEingehalten = &verdict.Eingehalten
 	}
 }
 
-// fristOrWarn is the day, or nil with a warning where the calendar cannot tell: a
+// countedFrist is the day, or nil with a warning where the calendar cannot tell: a
 // Frist is never guessed, and its absence is no reason to lose a fact.
-func (o *Order) fristOrWarn(name string, day werktag.Date, err error) *werktag.Date {
+func countedFrist(name string, day werktag.Date, err error) (*werktag.Date, []string) {
 	if err != nil {
-		o.warn(fmt.Sprintf("%s could not be counted: %v", name, err))
-		return nil
+		return nil, []string{fmt.Sprintf("%s could not be counted: %v", name, err)}
 	}
-	return &day
+	return &day, nil
 }
 
 // outsideCalendar says why a day cannot be a requested date: no Frist can be
@@ -57,7 +59,7 @@ const (
 func fieldTime(field, value string, now time.Time) (time.Time, error) {
 	invalid := &ValidationError{Subject: SubjectReport}
 	t, err := time.Parse(time.RFC3339, value)
-	if err != nil {
+	if err != nil || t.UTC().Year() < 1 {
 		invalid.add(field, fmt.Sprintf("%q is no RFC 3339 time with an offset", truncate(value, 40)))
 		return time.Time{}, invalid
 	}
@@ -67,10 +69,6 @@ func fieldTime(field, value string, now time.Time) (time.Time, error) {
 	}
 	if t.After(now) {
 		t = now
-	}
-	if werktag.BerlinDay(t).Year() < werktag.FirstYear {
-		invalid.add(field, fmt.Sprintf("lies before %d: check the clock of the device", werktag.FirstYear))
-		return time.Time{}, invalid
 	}
 	return t.UTC(), nil
 }

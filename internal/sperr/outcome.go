@@ -64,7 +64,7 @@ func (s *Service) Execute(ctx context.Context, actor string, id uuid.UUID, r Exe
 	if err != nil {
 		return Report{}, err
 	}
-	claimed := s.claimNow()
+	claimed := s.Now() // before the lease is taken: see claim.until
 	closed, err := s.closeOrder(ctx, actor, order, c)
 	if err != nil {
 		return Report{}, err
@@ -136,7 +136,7 @@ func (s *Service) failOnce(ctx context.Context, actor string, order Order, r Fai
 		recorded, ok, err := s.recordVisit(ctx, actor, order, f)
 		return Report{Order: recorded, Advice: f.advice}, ok, err
 	}
-	claimed := s.claimNow()
+	claimed := s.Now() // before the lease is taken: see claim.until
 	closed, err := s.closeOrder(ctx, actor, order, f.closing)
 	if errors.Is(err, errVisitMeanwhile) {
 		return Report{}, false, nil
@@ -213,9 +213,8 @@ func (s *Service) setIFTSTAFrist(c *closing, order Order, abschluss time.Time) {
 		return
 	}
 	day, err := IFTSTAFaelligAm(s.Calendar, werktag.BerlinDay(abschluss))
-	frist := Order{}
-	c.iftstaFaelligAm = frist.fristOrWarn("iftsta_faellig_am", day, err)
-	c.warnungen = append(c.warnungen, frist.Warnungen...)
+	frist, warnings := countedFrist("iftsta_faellig_am", day, err)
+	c.iftstaFaelligAm, c.warnungen = frist, append(c.warnungen, warnings...)
 }
 
 // closeOrder writes a terminal outcome: state, history and event together.

@@ -182,6 +182,8 @@ func TestAnUnknownCodeIsRecordedWithAWarningWhereTheOperatorAllowsIt(t *testing.
 	order := b.receive(t, pidSperrauftrag, testMalo)
 	_, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "x", PruefschrittCode: ptr("toolong"), Endgueltig: true})
 	wantInvalid(t, err, SubjectReport, "pruefschritt_code")
+	_, err = b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{PruefschrittCode: ptr("A01")}) // says the opposite
+	wantInvalid(t, err, SubjectReport, "pruefschritt_code")
 	report, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "x", PruefschrittCode: ptr("A11"), Endgueltig: true})
 	if err != nil || text(report.Order.PruefschrittCode) != "A11" || !hasWarning(report.Order, "A11 is not in the code list") {
 		t.Fatalf("Fail = %+v, %v", report, err)

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/csv"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -80,6 +81,21 @@ func fittingPruefschritte(day werktag.Date, t Type, s Status) ([]pruefschritt, e
 	return fitting, nil
 }
 
+// knownPruefschritt reports whether code has a meaning for an order of type t on day,
+// whatever its outcome.
+func knownPruefschritt(day werktag.Date, t Type, code string) (bool, error) {
+	for _, outcome := range []Status{StatusExecuted, StatusFailed} {
+		fitting, err := fittingPruefschritte(day, t, outcome)
+		if err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(fitting, func(p pruefschritt) bool { return p.code == code }) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // codeReport is what a field report says about its Pruefschritt.
 type codeReport struct {
 	order   Order
@@ -119,7 +135,13 @@ func pruefschrittCode(r codeReport, check PruefschrittCheck, day werktag.Date) (
 		}
 		return r.code, nil, nil
 	}
-	if check == PruefschrittWarn && codeShape(*r.code) {
+	known, err := knownPruefschritt(day, r.order.OrderType, *r.code)
+	if err != nil {
+		return nil, nil, err
+	}
+	// A code that the tree knows for the other outcome says the opposite: it is never
+	// let through as new.
+	if check == PruefschrittWarn && codeShape(*r.code) && !known {
 		return r.code, []string{fmt.Sprintf("pruefschritt_code %s is not in the code list for this report (%s)", *r.code, codeNames(fitting))}, nil
 	}
 	invalid.add("pruefschritt_code", fmt.Sprintf("%q does not fit a report of %s on a %s; for this report fit %s",
@@ -146,12 +168,4 @@ func codeNames(list []pruefschritt) string {
 		names[i] = p.code
 	}
 	return strings.Join(names, ", ")
-}
-
-// truncate keeps the first n characters of s.
-func truncate(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n])
-	}
-	return s
 }

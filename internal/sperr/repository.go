@@ -28,9 +28,6 @@ func NewRepository(pool *pgxpool.Pool, tenant string) *Repository {
 	return &Repository{pool: pool, tenant: tenant}
 }
 
-// Tenant is the MP-ID whose orders the repository sees.
-func (r *Repository) Tenant() string { return r.tenant }
-
 // orderColumns are the columns of Order, in its order.
 const orderColumns = `id, tenant, malo_id, lf_mp_id, order_type, pruefidentifikator, process_id,
 	ausfuehrung_am, ausfuehrung_zeitpunkt, fruehestens_am, arbeitszeit,
@@ -113,10 +110,6 @@ func (r *Repository) openTypes(ctx context.Context, tx pgx.Tx, maloID string) ([
 // insert writes a new pending order. inserted is false, and nothing written, where
 // its process already has one: the unique constraint decides, whatever runs beside.
 func (r *Repository) insert(ctx context.Context, tx pgx.Tx, o Order) (stored Order, inserted bool, err error) {
-	var arbeitszeit *string
-	if o.Arbeitszeit != nil {
-		arbeitszeit = nullable(string(*o.Arbeitszeit))
-	}
 	stored, inserted, err = one(ctx, tx, `
 		INSERT INTO sperr_orders (
 			id, tenant, malo_id, lf_mp_id, order_type, pruefidentifikator, process_id,
@@ -133,9 +126,9 @@ func (r *Repository) insert(ctx context.Context, tx pgx.Tx, o Order) (stored Ord
 		ON CONFLICT (tenant, process_id) DO NOTHING
 		RETURNING `+orderColumns, pgx.NamedArgs{
 		"id": o.ID, "tenant": r.tenant, "malo_id": o.MaloID, "lf_mp_id": o.LieferantID,
-		"order_type": string(o.OrderType), "pruefidentifikator": o.Pruefidentifikator, "process_id": o.ProcessID,
+		"order_type": o.OrderType, "pruefidentifikator": o.Pruefidentifikator, "process_id": o.ProcessID,
 		"ausfuehrung_am": o.AusfuehrungAm, "ausfuehrung_zeitpunkt": o.AusfuehrungZeitpunkt,
-		"fruehestens_am": o.FruehestensAm, "arbeitszeit": arbeitszeit,
+		"fruehestens_am": o.FruehestensAm, "arbeitszeit": o.Arbeitszeit,
 		"treffpunkt_hinweis": o.TreffpunktHinweis, "treffpunkt_strasse": o.TreffpunktStrasse,
 		"treffpunkt_plz": o.TreffpunktPLZ, "treffpunkt_ort": o.TreffpunktOrt, "treffpunkt_land": o.TreffpunktLand,
 		"hinweis": o.Hinweis, "ausfuehrung_faellig_am": o.AusfuehrungFaelligAm,
@@ -185,7 +178,7 @@ func (r *Repository) close(ctx context.Context, tx pgx.Tx, id uuid.UUID, c closi
 		WHERE tenant = @tenant AND id = @id AND status = 'pending'
 		  AND (@seen::int IS NULL OR sperrversuche = @seen)
 		RETURNING `+orderColumns, pgx.NamedArgs{
-		"status": string(c.status), "executed_at": c.executedAt, "execution_note": c.executionNote,
+		"status": c.status, "executed_at": c.executedAt, "execution_note": c.executionNote,
 		"fail_reason": c.failReason, "pruefschritt_code": c.pruefschrittCode, "sperrversuche": c.sperrversuche,
 		"letzter_versuch_am": c.letzterVersuchAm, "letzter_versuch_grund": c.letzterVersuchGrund,
 		"iftsta_faellig_am": c.iftstaFaelligAm, "lease": c.lease, "warnungen": nonNil(c.warnungen), "at": c.at,
@@ -227,15 +220,14 @@ func (r *Repository) cancel(ctx context.Context, tx pgx.Tx, id uuid.UUID, at tim
 	return o, ok, nil
 }
 
-// addWarning puts a warning on an order once; ok is false where it already stands
-// there or the process has no order.
-func (r *Repository) addWarning(ctx context.Context, tx pgx.Tx, processID, warning string, at time.Time) (Order, bool, error) {
+// addWarning puts a warning on an order once; ok is false where it already stands there.
+func (r *Repository) addWarning(ctx context.Context, tx pgx.Tx, id uuid.UUID, warning string, at time.Time) (Order, bool, error) {
 	o, ok, err := one(ctx, tx, `
 		UPDATE sperr_orders SET warnungen = warnungen || $3::text, updated_at = $4
-		WHERE tenant = $1 AND process_id = $2 AND NOT warnungen @> ARRAY[$3::text]
-		RETURNING `+orderColumns, r.tenant, processID, warning, at)
+		WHERE tenant = $1 AND id = $2 AND NOT warnungen @> ARRAY[$3::text]
+		RETURNING `+orderColumns, r.tenant, id, warning, at)
 	if err != nil {
-		return Order{}, false, fmt.Errorf("warn on the order of process %s: %w", processID, err)
+		return Order{}, false, fmt.Errorf("warn on order %s: %w", id, err)
 	}
 	return o, ok, nil
 }

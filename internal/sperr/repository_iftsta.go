@@ -15,7 +15,7 @@ import (
 func (r *Repository) recordDispatched(ctx context.Context, tx pgx.Tx, id uuid.UUID, lease time.Time, d dispatched) (Order, bool, error) {
 	o, ok, err := one(ctx, tx, `
 		UPDATE sperr_orders SET
-			iftsta_ref = @ref, iftsta_dispatched_at = now(), iftsta_unklar = false,
+			iftsta_ref = @ref, iftsta_dispatched_at = @at, iftsta_unklar = false,
 			iftsta_last_error = NULL, iftsta_last_code = NULL,
 			warnungen = warnungen || @warnungen::text[], updated_at = @at
 		WHERE tenant = @tenant AND id = @id
@@ -32,12 +32,12 @@ func (r *Repository) recordDispatched(ctx context.Context, tx pgx.Tx, id uuid.UU
 
 // recordNotDispatched writes why an attempt did not get through and when the next
 // one is due. It ends the claim that holds lease, as recordDispatched does.
-func (r *Repository) recordNotDispatched(ctx context.Context, tx pgx.Tx, id uuid.UUID, lease time.Time, n notDispatched) (bool, error) {
+func (r *Repository) recordNotDispatched(ctx context.Context, tx pgx.Tx, id uuid.UUID, lease time.Time, n notDispatched) error {
 	giveBack := 0
 	if n.giveBack {
 		giveBack = 1
 	}
-	tag, err := tx.Exec(ctx, `
+	_, err := tx.Exec(ctx, `
 		UPDATE sperr_orders SET
 			iftsta_last_error = @error, iftsta_last_code = @code, iftsta_unklar = @unklar,
 			iftsta_attempts = iftsta_attempts - @give_back::int,
@@ -48,7 +48,7 @@ func (r *Repository) recordNotDispatched(ctx context.Context, tx pgx.Tx, id uuid
 		"tenant": r.tenant, "id": id, "lease": lease,
 	})
 	if err != nil {
-		return false, fmt.Errorf("record the failed dispatch of order %s: %w", id, err)
+		return fmt.Errorf("record the failed dispatch of order %s: %w", id, err)
 	}
-	return tag.RowsAffected() == 1, nil
+	return nil
 }

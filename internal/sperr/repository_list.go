@@ -3,7 +3,6 @@ package sperr
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -14,9 +13,6 @@ import (
 
 	"sperrd/internal/werktag"
 )
-
-// ErrCursor means that a cursor does not belong to this list.
-var ErrCursor = errors.New("the cursor is not one of this list")
 
 // Filter selects orders for List. The zero value is the whole queue.
 type Filter struct {

@@ -95,12 +95,10 @@ func (s *Service) Receive(ctx context.Context, e event.Event) (Receipt, error) {
 	case kindOrder:
 		return s.queue(ctx, order)
 	case kindStornierung:
-		return s.noteStornierung(ctx, order.ProcessID)
+		return s.noteStornierung(ctx, *order.ProcessID)
 	default:
-		if extension(e, "makoworkflow") == workflowGPKESperrung {
-			s.Logger.InfoContext(ctx, "event of the Sperrprozess is not for the queue",
-				"event_id", e.ID(), "pid", extension(e, "makopid"))
-		}
+		s.Logger.InfoContext(ctx, "event is not for the queue", "event_id", e.ID(), "event_type", e.Type(),
+			"makoworkflow", truncate(extension(e, "makoworkflow"), 100), "makopid", truncate(extension(e, "makopid"), 20))
 		return Receipt{Kind: ReceiptNotOurs}, nil
 	}
 }
@@ -206,22 +204,30 @@ func (s *Service) Cancel(ctx context.Context, actor string, id uuid.UUID, reason
 // noteStornierung marks the order whose Lieferant withdrew it (ORDCHG 39000). makod
 // answers the Lieferant; the order is not changed, so that a human decides what the
 // field team does.
-func (s *Service) noteStornierung(ctx context.Context, processID *string) (receipt Receipt, err error) {
-	if processID == nil {
-		return Receipt{Kind: ReceiptNotOurs}, nil
-	}
+func (s *Service) noteStornierung(ctx context.Context, processID string) (Receipt, error) {
+	const warning = "the Lieferant withdrew this order (ORDCHG 39000): clear with makod before the visit"
 	at := s.now()
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		order, ok, err := s.repo.addWarning(ctx, tx, *processID,
-			"the Lieferant withdrew this order (ORDCHG 39000): clear with makod before the visit", at)
+	var order Order
+	var known bool
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
+		if order, known, err = s.repo.byProcess(ctx, tx, processID); err != nil || !known {
+			return err
+		}
+		added, ok, err := s.repo.addWarning(ctx, tx, order.ID, warning, at)
 		if err != nil || !ok {
 			return err
 		}
-		receipt = Receipt{Kind: ReceiptNoted, OrderID: order.ID}
-		s.Logger.WarnContext(ctx, "Stornierung received for an order", "order_id", order.ID, "status", order.Status)
-		return s.repo.appendHistory(ctx, tx, change{order: order, actor: actorMarket, action: actionStornierung, from: order.Status, at: at})
+		return s.repo.appendHistory(ctx, tx, change{order: added, actor: actorMarket, action: actionStornierung, from: added.Status, at: at})
 	})
-	return receipt, err
+	if err != nil {
+		return Receipt{}, err
+	}
+	if !known {
+		s.Logger.WarnContext(ctx, "Stornierung of a process without an order", "process_id", processID)
+		return Receipt{Kind: ReceiptNotOurs}, nil
+	}
+	s.Logger.WarnContext(ctx, "Stornierung of an order", "order_id", order.ID, "process_id", processID, "status", order.Status)
+	return Receipt{Kind: ReceiptNoted, OrderID: order.ID}, nil
 }
 
 // record writes the event and the history line of a change in its transaction.

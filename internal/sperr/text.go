@@ -6,6 +6,30 @@ import (
 	"unicode/utf8"
 )
 
+// nullable is nil for the empty string.
+func nullable(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// text is the empty string for nil.
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// truncate keeps the first n characters of s.
+func truncate(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n])
+	}
+	return s
+}
+
 // maxFreeText is the room of one FTX segment: DE4440 an..512, five times (C108).
 const maxFreeText = 2560
 
