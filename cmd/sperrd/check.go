@@ -74,7 +74,7 @@ func (f *findings) configuration(p *process) *config.Config {
 		return nil
 	}
 	f.ok(what, p.configPath())
-	for _, warning := range cfg.Warnings() {
+	for _, warning := range warnings(cfg) {
 		f.warn(what, warning)
 	}
 	return cfg

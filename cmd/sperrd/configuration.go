@@ -10,6 +10,7 @@ import (
 
 	"sperrd/internal/config"
 	"sperrd/internal/makod"
+	"sperrd/internal/sperr"
 	"sperrd/internal/telemetry"
 	"sperrd/internal/webhook"
 )
@@ -34,6 +35,17 @@ func (p process) load() (*config.Config, *slog.Logger, error) {
 		return nil, nil, usageError{fmt.Errorf("log: %w", err)}
 	}
 	return c, logger, nil
+}
+
+// warnings are what does not stop a start and is still to be said at each one.
+func warnings(c *config.Config) []string {
+	list := c.Warnings()
+	// A wrong check digit is no reason to refuse: codes that do not fit their scheme
+	// are in use.
+	if w := sperr.MPIDWarning(c.Tenant); w != "" {
+		list = append(list, "tenant: "+w+"; if the code is mistyped, market events for the right one are refused")
+	}
+	return list
 }
 
 // newMakodClient returns the client of the makod that the configuration names.

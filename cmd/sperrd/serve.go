@@ -52,7 +52,7 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	logger.Info("starting", "version", versionText(), "tenant", cfg.Tenant, "config", p.configPath())
-	for _, warning := range cfg.Warnings() {
+	for _, warning := range warnings(cfg) {
 		logger.Warn("configuration", "warning", warning)
 	}
 	s := &service{config: cfg, logger: logger, now: p.now, makod: client, verifier: verifier}

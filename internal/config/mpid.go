@@ -18,29 +18,3 @@ func isMPID(text string) bool {
 
 	return true
 }
-
-// checkDigit returns the last digit that fits the first twelve of an MP-ID.
-// Codes of BDEW (99...) and DVGW (98...) weigh the digits 1, 2, 1, 2; every
-// other code is a GLN and weighs them 1, 3, 1, 3. The products are added as
-// they are and the check digit completes the sum to a multiple of ten.
-func checkDigit(mpID string) int {
-	second := 3
-	if prefix := mpID[:2]; prefix == "99" || prefix == "98" {
-		second = 2
-	}
-	sum := 0
-	for i, c := range []byte(mpID[:tenantDigits-1]) {
-		digit := int(c - '0')
-		if i%2 == 1 {
-			digit *= second
-		}
-		sum += digit
-	}
-
-	return (10 - sum%10) % 10
-}
-
-// checkDigitFits says whether an MP-ID ends in its check digit.
-func checkDigitFits(mpID string) bool {
-	return int(mpID[tenantDigits-1]-'0') == checkDigit(mpID)
-}

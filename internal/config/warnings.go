@@ -1,7 +1,5 @@
 package config
 
-import "fmt"
-
 // Warnings returns what does not stop the start and is still to be said at each
 // one, worded for the log of the operator.
 func (c *Config) Warnings() []string {
@@ -14,12 +12,5 @@ func (c *Config) Warnings() []string {
 				"whoever reaches the port can queue a disconnection")
 		}
 	}
-	// A wrong check digit is no reason to refuse: codes that do not fit their
-	// scheme are in use.
-	if isMPID(c.Tenant) && !checkDigitFits(c.Tenant) {
-		warnings = append(warnings, fmt.Sprintf("tenant %s: the check digit would be %d; if the code is mistyped, "+
-			"market events for the right one are refused", c.Tenant, checkDigit(c.Tenant)))
-	}
-
 	return warnings
 }
