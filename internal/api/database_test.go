@@ -184,6 +184,9 @@ func TestUnknown_failure_is_a_500_that_shows_nothing_and_is_logged_once(t *testi
 			t.Errorf("detail %q", p.Detail)
 		}
 	}
+	if codes := b.kept(t); len(codes) != 0 {
+		t.Errorf("kept %v of a delivery that comes again", codes)
+	}
 	if n := strings.Count(b.log.String(), "SQLSTATE 42P01"); n != 3 {
 		t.Errorf("%d log lines name the cause of 3 failures:\n%s", n, b.log)
 	}
@@ -222,5 +225,19 @@ func TestClient_that_hangs_up_aborts_no_report(t *testing.T) {
 	b.log.await(t, `"action":"execute-sperr-order"`) // the line of the request is its last act
 	if o := b.order(t, id); o.Status != "executed" || o.IFTSTADispatchedAt == nil {
 		t.Errorf("order %+v, want executed and dispatched", o)
+	}
+}
+
+func TestClient_that_hangs_up_is_no_failure_of_the_service(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, func(s *settings) { s.poolSize = 1 })
+	held := acquire(t, b.pool)
+	defer held.Release()
+	conn := b.dial(t)
+	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", orders)
+	conn.Close()
+	b.log.await(t, `"action":"read-sperr-order"`)
+	if line := b.log.requests(t)[0]; line["level"] != "WARN" || line["code"] != "unavailable" {
+		t.Errorf("line %v, want a warning", line)
 	}
 }

@@ -59,6 +59,18 @@ func TestLimit_is_enforced_on_a_declared_length_without_reading(t *testing.T) {
 	}
 }
 
+func TestLimit_answers_as_soon_as_it_is_passed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	conn := b.dial(t)
+	fmt.Fprintf(conn, "POST /webhook HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", 1<<20+1, strings.Repeat(" ", 1<<20+1))
+	started := time.Now() // the body has no end yet
+	wantProblem(t, readAnswer(t, conn), http.StatusRequestEntityTooLarge, "body_too_large")
+	if waited := time.Since(started); waited > 10*time.Second {
+		t.Errorf("answered after %v", waited)
+	}
+}
+
 // endless writes chunks until the connection breaks or limit bytes are out, and
 // reports how many went.
 func endless(conn net.Conn, limit int) int {

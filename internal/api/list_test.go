@@ -179,6 +179,21 @@ func TestList_walks_a_thousand_equal_orders_twice_the_same_while_others_come(t *
 	}
 }
 
+func TestList_gives_a_thousand_rows_at_most(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	_, err := b.pool.Exec(t.Context(), `INSERT INTO sperr_orders (tenant, malo_id, lf_mp_id, order_type)
+		SELECT $1, $2, $3, 'sperrung' FROM generate_series(1, 1005)`, tenant, malo, lf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range map[string]int{"": 100, "?limit=1000": 1000, "?limit=1001": 1000, "?limit=" + strings.Repeat("9", 400): 1000} {
+		if got := len(b.list(t, query)); got != want {
+			t.Errorf("%.20s: %d rows, want %d", query, got, want)
+		}
+	}
+}
+
 func TestList_refuses_the_cursor_of_another_list(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
