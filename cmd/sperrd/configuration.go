@@ -1,15 +1,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"sperrd/internal/config"
 	"sperrd/internal/makod"
+	"sperrd/internal/postgres"
 	"sperrd/internal/sperr"
 	"sperrd/internal/telemetry"
 	"sperrd/internal/webhook"
@@ -25,10 +23,8 @@ func (p process) load() (*config.Config, *slog.Logger, error) {
 	if err != nil {
 		return nil, nil, usageError{err}
 	}
-	if _, err := pgxpool.ParseConfig(c.Database.URL.Reveal()); err != nil {
-		// The cause quotes the URL, and with it parts of a password.
-		return nil, nil, usageError{errors.New("database.url: must read postgres://user:password@host:port/database, " +
-			"with special characters in the password percent-encoded")}
+	if err := postgres.CheckURL(c.Database.URL.Reveal()); err != nil {
+		return nil, nil, usageError{fmt.Errorf("database.url: %w", err)}
 	}
 	logger, err := telemetry.NewLogger(p.stderr, c.Log.Format, c.Log.Level)
 	if err != nil {

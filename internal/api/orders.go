@@ -132,7 +132,7 @@ type newOrder struct {
 	MaloID        string  `json:"malo_id"`
 	LieferantID   string  `json:"lf_mp_id"`
 	OrderType     string  `json:"order_type"`
-	ProcessID     *string `json:"process_id"` // only ever null
+	ProcessID     *string `json:"process_id"`
 	AusfuehrungAm *string `json:"ausfuehrung_am"`
 	FruehestensAm *string `json:"fruehestens_am"`
 	Arbeitszeit   *string `json:"arbeitszeit"`
@@ -154,15 +154,10 @@ func (s *server) handleCreate(w http.ResponseWriter, r *http.Request) error {
 	if err := s.decode(r, &body); err != nil {
 		return err
 	}
-	if body.ProcessID != nil {
-		return &sperr.ValidationError{Subject: sperr.SubjectOrder, Fields: []sperr.FieldError{
-			{Field: "process_id", Reason: "must be null: an operator's order has no market process"},
-		}}
-	}
 	ctx, cancel := bounded(r)
 	defer cancel()
 	order, err := s.Service.Create(ctx, actor(r), sperr.NewOrder{
-		MaloID: body.MaloID, LieferantID: body.LieferantID, OrderType: body.OrderType,
+		MaloID: body.MaloID, LieferantID: body.LieferantID, OrderType: body.OrderType, ProcessID: body.ProcessID,
 		AusfuehrungAm: body.AusfuehrungAm, FruehestensAm: body.FruehestensAm, Arbeitszeit: body.Arbeitszeit,
 		Treffpunkt: sperr.Treffpunkt(body.Treffpunkt), Hinweis: body.Hinweis,
 	})

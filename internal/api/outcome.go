@@ -20,6 +20,8 @@ type recorded struct {
 const (
 	noteQueued = "The outcome is recorded. makod has not taken the IFTSTA yet; it stays queued. " +
 		"The Lieferant does not know yet."
+	noteUnknown = "The outcome is recorded. Whether makod has taken the IFTSTA is not known; it stays queued. " +
+		"The Lieferant may not know yet."
 	noteFirstVisit = "The visit is recorded and the order stays pending: a second one is owed. " +
 		"Nothing has been reported to the Lieferant."
 )
@@ -36,11 +38,15 @@ func writeReport(w http.ResponseWriter, report sperr.Report) error {
 			Recorded: true, Status: order.Status, Sperrversuche: order.Sperrversuche, Note: note,
 		})
 	}
-	if report.IFTSTADispatched || !order.OwesIFTSTA() {
+	if report.IFTSTA == sperr.DispatchDone || !order.OwesIFTSTA() {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	return writeJSON(w, http.StatusAccepted, recorded{Recorded: true, Status: order.Status, Note: noteQueued})
+	note := noteQueued
+	if report.IFTSTA == sperr.DispatchUnknown {
+		note = noteUnknown
+	}
+	return writeJSON(w, http.StatusAccepted, recorded{Recorded: true, Status: order.Status, Note: note})
 }
 
 func (s *server) handleExecute(w http.ResponseWriter, r *http.Request) error {

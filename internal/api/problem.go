@@ -47,11 +47,23 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 		e.raise(slog.LevelWarn)
 		e.add(slog.Any("error", err))
 		w.Header().Set("Retry-After", retryAfter)
+		if changesAnOrder(e.action) {
+			p.Detail = detailUnknown
+		}
 	case http.StatusRequestEntityTooLarge:
 		// The rest of the body is not read: it must not be taken for a next request.
 		w.Header().Set("Connection", "close")
 	}
 	_ = writeBody(w, p.Status, "application/problem+json", p) // a problem always marshals
+}
+
+// detailUnknown is the detail of a 503 where the call may have taken effect all the
+// same: a second "first visit failed" would close an order after one visit.
+const detailUnknown = "The service cannot answer now, and the call may have taken effect. " +
+	"Read the order before the call is repeated."
+
+func changesAnOrder(action string) bool {
+	return action == actionCreate || action == actionExecute || action == actionCancel
 }
 
 // writeJSON answers with v.

@@ -19,7 +19,7 @@ import (
 
 func sample(t *testing.T, name string) []byte {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("testdata", "samples", name))
+	raw, err := os.ReadFile(filepath.Join("..", "sperr", "testdata", "events", name))
 	if err != nil {
 		t.Fatal(err)
 	}

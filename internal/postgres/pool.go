@@ -42,12 +42,9 @@ type Options struct {
 // a transaction that idles after 15 s, and works in UTC whatever the time zone
 // of the server. A timeout or application_name given in the URL goes before.
 func Open(ctx context.Context, url string, opts Options) (*pgxpool.Pool, error) {
-	config, err := pgxpool.ParseConfig(url)
-	if err == nil {
-		err = checkSplit(url)
-	}
+	config, err := parseConfig(url)
 	if err != nil {
-		return nil, parseError(url, err)
+		return nil, err
 	}
 	if opts.PoolSize > 0 {
 		config.MaxConns = int32(min(opts.PoolSize, math.MaxInt32))
@@ -88,7 +85,7 @@ func scanInUTC(_ context.Context, conn *pgx.Conn) error {
 }
 
 // setDefaults adds to the start-up parameters of a connection what the URL does
-// not set. The time zone is not the operator's to choose: instants are UTC.
+// not set. The time zone is not the operator's to choose, since instants are UTC, nor is the isolation.
 func setDefaults(params, defaults map[string]string) {
 	for name, value := range defaults {
 		if _, given := params[name]; !given {
@@ -96,6 +93,27 @@ func setDefaults(params, defaults map[string]string) {
 		}
 	}
 	params["timezone"] = "UTC"
+	// Guarded updates rely on seeing what others have committed; a stricter level set
+	// for the database would make them fail instead.
+	params["default_transaction_isolation"] = "read committed"
+}
+
+// CheckURL says, without connecting, why a database URL is refused. The error never
+// shows the password.
+func CheckURL(url string) error {
+	_, err := parseConfig(url)
+	return err
+}
+
+func parseConfig(url string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err == nil {
+		err = checkSplit(url)
+	}
+	if err != nil {
+		return nil, parseError(url, err)
+	}
+	return config, nil
 }
 
 // parseError says why a URL is refused without quoting it. The reason is given
@@ -115,13 +133,22 @@ func parseError(rawURL string, err error) error {
 	return fmt.Errorf("the database URL cannot be used: %s", text)
 }
 
-// checkSplit refuses a URL that net/url splits inside its password: in
-// postgres://user:1/2@host/db the host is "user" and the database "2@host/db",
-// and an error about that database would show half of the password.
+// checkSplit refuses a URL that is split inside its password: in
+// postgres://user:1/2@host/db the database is "2@host/db", in
+// postgres://user:1@2@host/db the host is "2@host", and an error about either would
+// show half of the password.
 func checkSplit(rawURL string) error {
-	parsed, err := url.Parse(rawURL)
-	if err == nil && parsed.User == nil && strings.Contains(parsed.Path+parsed.Fragment, "@") {
-		return errors.New("unescaped password")
+	_, rest, isURL := strings.Cut(rawURL, "://")
+	if !isURL {
+		return nil
+	}
+	rest, _, _ = strings.Cut(rest, "?")
+	_, afterUser, hasUser := strings.Cut(rest, "@")
+	if strings.Contains(afterUser, "@") || hasUser && strings.ContainsAny(rest[:len(rest)-len(afterUser)], "/#") {
+		return errUnescaped
 	}
 	return nil
 }
+
+// errUnescaped has no cause on purpose: parseError tells of it in general words.
+var errUnescaped = errors.New("unescaped password")

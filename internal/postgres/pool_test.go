@@ -67,6 +67,8 @@ func TestOpen_and_Migrator_never_show_the_password(t *testing.T) {
 	// Each part of the password is a word that stands nowhere else in the URL.
 	urls := map[string]string{
 		"port is no number":       "postgres://user:geheim@localhost:port/db",
+		"at sign in password":     "postgres://user:geheim@wort@localhost/db",
+		"at sign, two hosts":      "postgres://user:geheim@wort@localhost,127.0.0.1:1/db",
 		"slash in password":       "postgres://user:geheim/wort@localhost/db",
 		"digits and slash":        "postgres://user:12345/wort@localhost/db",
 		"hash in password":        "postgres://user:geheim#wort@localhost/db",

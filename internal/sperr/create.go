@@ -15,6 +15,7 @@ type NewOrder struct {
 	MaloID        string
 	LieferantID   string
 	OrderType     string
+	ProcessID     *string // none: an operator's order has no market process
 	AusfuehrungAm *string // YYYY-MM-DD, Berlin day
 	FruehestensAm *string // YYYY-MM-DD, Berlin day
 	Arbeitszeit   *string
@@ -39,6 +40,9 @@ func (n NewOrder) order(tenant string, cal *werktag.Calendar, now time.Time) (Or
 	}
 	if !o.OrderType.Valid() {
 		invalid.add("order_type", "must be sperrung or entsperrung")
+	}
+	if n.ProcessID != nil {
+		invalid.add("process_id", "must be null: an operator's order has no market process")
 	}
 	o.AusfuehrungAm = requestedDay(invalid, "ausfuehrung_am", n.AusfuehrungAm)
 	o.FruehestensAm = requestedDay(invalid, "fruehestens_am", n.FruehestensAm)

@@ -40,6 +40,10 @@ func TestOperatorOrdersThatNoORDERSCouldCarryAreRefused(t *testing.T) {
 		{"Arbeitszeit on a Sperrung", func(n *NewOrder) { n.Arbeitszeit = ptr("innerhalb") }, "arbeitszeit"},
 		{"unknown Arbeitszeit", func(n *NewOrder) { n.OrderType, n.Arbeitszeit = "entsperrung", ptr("Z53") }, "arbeitszeit"},
 		{"partial Treffpunkt", func(n *NewOrder) { n.Treffpunkt = Treffpunkt{Ort: "Berlin", PLZ: "10115", Land: "DE"} }, "treffpunkt"},
+		{"a market process", func(n *NewOrder) { n.ProcessID = ptr("0b7c1e2a-1111-4000-8000-000000000001") }, "process_id"},
+		{"blanks for a town", func(n *NewOrder) {
+			n.Treffpunkt = Treffpunkt{Strasse: "Lindenallee 7", Ort: " ", PLZ: "10115", Land: "DE"}
+		}, "treffpunkt"},
 		{"land in small letters", func(n *NewOrder) {
 			n.Treffpunkt = Treffpunkt{Strasse: "Lindenallee 7", Ort: "Berlin", PLZ: "10115", Land: "de"}
 		}, "treffpunkt.land"},

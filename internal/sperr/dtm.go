@@ -1,7 +1,8 @@
 package sperr
 
 import (
-	"fmt"
+	"errors"
+	"regexp"
 	"time"
 
 	"sperrd/internal/werktag"
@@ -43,10 +44,19 @@ func parseInstant(s string) (time.Time, error) {
 		}
 		return time.Parse("200601021504-07", s)
 	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04Z07:00"} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t, nil
-		}
+	if len(s) == len("2026-08-30T22:00:00") {
+		s += "Z"
 	}
-	return time.Time{}, fmt.Errorf("is no date")
+	return parseRFC3339(s)
+}
+
+// rfc3339 is strict where time.Parse is not: it has no hour of one digit, no comma and
+// no offset of a day.
+var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
+
+func parseRFC3339(s string) (time.Time, error) {
+	if !rfc3339.MatchString(s) {
+		return time.Time{}, errors.New("is no RFC 3339 time with an offset")
+	}
+	return time.Parse(time.RFC3339, s)
 }

@@ -20,6 +20,9 @@ func TestFieldTimesAreJudgedAsInstants(t *testing.T) {
 		"0000-01-01T00:00:00+14:00":    "offset",
 		"":                             "offset",
 		"2026-09-03T07:00:60Z":         "offset",
+		"2026-09-03T7:00:00Z":          "offset",
+		"2026-09-03T07:00:00,5Z":       "offset",
+		"2026-09-03T07:00:00+24:00":    "offset",
 		"2026-09-03T07:00:00Z\x00":     "offset",
 		"9999-12-31T23:59:59.9999999Z": "future",
 	} {
@@ -79,7 +82,7 @@ func TestAnOutcomePastTheCalendarIsRecordedWithoutAFrist(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Now = func() time.Time { return now } })
 	order := b.receive(t, pidEntsperrauftrag, testMalo)
 	report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{})
-	if err != nil || !report.IFTSTADispatched || report.Order.IFTSTAFaelligAm != nil || !hasWarning(report.Order, "iftsta_faellig_am could not be counted") {
+	if err != nil || report.IFTSTA != DispatchDone || report.Order.IFTSTAFaelligAm != nil || !hasWarning(report.Order, "iftsta_faellig_am could not be counted") {
 		t.Errorf("Execute = %+v, %v", report, err)
 	}
 }

@@ -12,6 +12,17 @@ import (
 	"sperrd/internal/makod"
 )
 
+// Dispatch says how far the IFTSTA of an outcome got.
+type Dispatch int
+
+// The IFTSTA of an outcome is not with makod (or none is owed), it is with makod and
+// recorded as such, or nobody knows: a command was sent whose answer or record failed.
+const (
+	DispatchNone Dispatch = iota
+	DispatchDone
+	DispatchUnknown
+)
+
 // claim is the right to send one outcome once, until the lease ends.
 type claim struct {
 	order  Order // as it stands under the claim; IFTSTANextAttemptAt is the lease
@@ -25,23 +36,21 @@ type claim struct {
 // report dispatches the outcome of an order just closed and says how that went.
 func (s *Service) report(ctx context.Context, claimed time.Time, order Order) Report {
 	if !order.OwesIFTSTA() {
-		return Report{Order: order, IFTSTADispatched: false}
+		return Report{Order: order}
 	}
 	// The client may be gone; the send and its record are finished all the same.
 	ctx = context.WithoutCancel(ctx)
-	dispatched := s.dispatch(ctx, claim{order: order, until: claimed.Add(s.Lease)})
-	return Report{Order: order, IFTSTADispatched: dispatched}
+	return Report{Order: order, IFTSTA: s.dispatch(ctx, claim{order: order, until: claimed.Add(s.Lease)})}
 }
 
-// dispatch sends one claimed outcome to makod and records the result. It reports
-// whether the outcome is with makod and recorded as such; everything else stays
-// queued and is logged here.
-func (s *Service) dispatch(ctx context.Context, c claim) bool {
+// dispatch sends one claimed outcome to makod and records the result. Whatever is not
+// DispatchDone stays queued and is logged here.
+func (s *Service) dispatch(ctx context.Context, c claim) Dispatch {
 	log := s.Logger.With("order_id", c.order.ID, "process_id", text(c.order.ProcessID), "attempt", c.order.IFTSTAAttempts)
 	if s.Now().Add(s.RequestTimeout).After(c.until) {
 		log.WarnContext(ctx, "IFTSTA not sent: the lease ends before an answer could come")
 		s.recordNotDispatched(ctx, c, errLeaseTooShort)
-		return false
+		return DispatchNone
 	}
 	started := s.Now()
 	accepted, err := s.makod.Submit(ctx, iftstaCommand(c.order))
@@ -51,7 +60,10 @@ func (s *Service) dispatch(ctx context.Context, c claim) bool {
 	if err != nil && !reconciled {
 		n := s.recordNotDispatched(ctx, c, err)
 		log.WarnContext(ctx, "IFTSTA not dispatched; the outcome stays queued", "code", n.code, "unklar", n.unklar)
-		return false
+		if n.unklar {
+			return DispatchUnknown
+		}
+		return DispatchNone
 	}
 	d := dispatched{ref: accepted.ProcessID, reconciled: reconciled, at: s.now()}
 	if reconciled {
@@ -64,14 +76,14 @@ func (s *Service) dispatch(ctx context.Context, c claim) bool {
 	recorded, err := s.recordDispatched(ctx, c, d)
 	if err != nil {
 		log.ErrorContext(ctx, "IFTSTA dispatched, but not recorded; the outcome stays queued", "error", err)
-		return false
+		return DispatchUnknown
 	}
 	if !recorded {
 		log.WarnContext(ctx, "IFTSTA dispatched after the lease had passed on; another claim decides")
-		return false
+		return DispatchUnknown
 	}
 	log.InfoContext(ctx, "IFTSTA dispatched", "iftsta_ref", d.ref, "reconciled", reconciled)
-	return true
+	return DispatchDone
 }
 
 // iftstaPayload is what makod needs to write the IFTSTA 21039 (IFTSTA AHB 2.1

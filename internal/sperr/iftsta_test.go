@@ -46,8 +46,9 @@ func TestFailedDispatchKeepsTheReport(t *testing.T) {
 			b.makod.FailNext(1, c.fault)
 
 			report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{Note: "done"})
-			if err != nil || report.IFTSTADispatched {
-				t.Fatalf("Execute = %+v, %v; want recorded and queued", report, err)
+			want := map[bool]Dispatch{true: DispatchUnknown, false: DispatchNone}[c.unklar]
+			if err != nil || report.IFTSTA != want {
+				t.Fatalf("Execute = %+v, %v; want recorded and queued, dispatch %v", report, err, want)
 			}
 			got := b.get(t, order.ID)
 			if got.Status != StatusExecuted || text(got.ExecutionNote) != "done" || got.IFTSTADispatchedAt != nil {
@@ -80,7 +81,7 @@ func TestAnUnreachableMakodIsNotUnclear(t *testing.T) {
 	defer client.Close()
 	service := NewService(b.pool, b.repo, client, b.service.Options)
 	order := b.receive(t, pidSperrauftrag, testMalo)
-	if report, err := service.Execute(t.Context(), "team", order.ID, ExecuteReport{}); err != nil || report.IFTSTADispatched {
+	if report, err := service.Execute(t.Context(), "team", order.ID, ExecuteReport{}); err != nil || report.IFTSTA == DispatchDone {
 		t.Fatalf("Execute = %+v, %v", report, err)
 	}
 	if got := b.get(t, order.ID); text(got.IFTSTALastCode) != makod.CodeUnreachable || got.IFTSTAUnklar {
@@ -128,7 +129,7 @@ func TestAnExecuteThatMakodHasAppliedAlreadyIsReconciledAfterALostAnswer(t *test
 		t.Fatal(err)
 	}
 	unsent := b.get(t, order.ID)
-	if !b.service.dispatch(t.Context(), claim{order: unsent, unklar: unsent.IFTSTAUnklar, until: testNow.Add(time.Minute)}) {
+	if b.service.dispatch(t.Context(), claim{order: unsent, unklar: unsent.IFTSTAUnklar, until: testNow.Add(time.Minute)}) != DispatchDone {
 		t.Fatal("the second send was not taken for success")
 	}
 	got := b.get(t, order.ID)
@@ -153,7 +154,7 @@ func TestARejectedProcessIsNeverTakenForALostFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	unsent := b.get(t, order.ID)
-	if b.service.dispatch(t.Context(), claim{order: unsent, unklar: true, until: testNow.Add(time.Minute)}) {
+	if b.service.dispatch(t.Context(), claim{order: unsent, unklar: true, until: testNow.Add(time.Minute)}) == DispatchDone {
 		t.Error("a Rejected process counts as reported, although other causes lead there")
 	}
 	if got := b.get(t, order.ID); !got.IFTSTAUnklar {
@@ -187,7 +188,7 @@ func TestALateWriterChangesNothing(t *testing.T) {
 			b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 2, iftsta_next_attempt_at = iftsta_next_attempt_at + interval '1 minute'`)
 			other := b.get(t, order.ID)
 			gate.Release()
-			if report := <-done; report.IFTSTADispatched {
+			if report := <-done; report.IFTSTA == DispatchDone {
 				t.Error("the late writer claims the dispatch")
 			}
 			if diff := cmp.Diff(other, b.get(t, order.ID)); diff != "" {
@@ -204,7 +205,7 @@ func TestNothingIsSentWhenTheLeaseEndsBeforeAnAnswerCouldCome(t *testing.T) {
 	clock := testNow
 	b.service.Now = func() time.Time { defer func() { clock = clock.Add(time.Minute) }(); return clock }
 	report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{}) // the clock runs on by more than the lease
-	if err != nil || report.IFTSTADispatched {
+	if err != nil || report.IFTSTA == DispatchDone {
 		t.Errorf("Execute = %+v, %v; want recorded and queued", report, err)
 	}
 	if n := len(b.makod.Requests()); n != 0 {
@@ -247,7 +248,7 @@ func TestAnotherProcessInTheAnswerIsSuccessWithAWarning(t *testing.T) {
 	other := uuid.NewString()
 	b.makod.FailNext(1, makodtest.AcceptOther(other))
 	report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{})
-	if err != nil || !report.IFTSTADispatched {
+	if err != nil || report.IFTSTA != DispatchDone {
 		t.Fatalf("Execute = %+v, %v", report, err)
 	}
 	if got := b.get(t, order.ID); text(got.IFTSTARef) != other || !hasWarning(got, other) {
@@ -260,7 +261,7 @@ func TestDuplicateProcessWithAnIDIsSuccess(t *testing.T) {
 	b := newBench(t)
 	order := b.receive(t, pidSperrauftrag, testMalo)
 	b.makod.FailNext(1, makodtest.DuplicateProcess(*order.ProcessID))
-	if report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{}); err != nil || !report.IFTSTADispatched {
+	if report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{}); err != nil || report.IFTSTA != DispatchDone {
 		t.Fatalf("Execute = %+v, %v", report, err)
 	}
 }
@@ -314,7 +315,7 @@ func TestAResultThatCannotBeRecordedIsNotPromised(t *testing.T) {
 	b.exec(t, `CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$`)
 	b.exec(t, `CREATE TRIGGER broken BEFORE UPDATE ON sperr_orders FOR EACH ROW WHEN (OLD.status = 'executed') EXECUTE FUNCTION broken()`)
 	report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{})
-	if err != nil || report.IFTSTADispatched {
+	if err != nil || report.IFTSTA != DispatchUnknown {
 		t.Errorf("Execute = %+v, %v; want recorded, dispatch not promised", report, err)
 	}
 	if got := b.get(t, order.ID); got.Status != StatusExecuted || got.IFTSTADispatchedAt != nil || !got.IFTSTAUnklar {

@@ -47,7 +47,8 @@ func (in ingester) read(e event.Event) (eventKind, Order, error) {
 	if e.Type() != typeProcessInitiated {
 		return kindNotOurs, Order{}, nil
 	}
-	if workflow := extension(e, "makoworkflow"); workflow != "" && workflow != workflowGPKESperrung {
+	workflow := extension(e, "makoworkflow")
+	if workflow != "" && workflow != workflowGPKESperrung {
 		return kindNotOurs, Order{}, nil
 	}
 	data, dataErr := readMarketData(e.Data())
@@ -59,6 +60,10 @@ func (in ingester) read(e event.Event) (eventKind, Order, error) {
 	switch {
 	case field == "" && dataErr != nil:
 		return kindNotOurs, Order{}, unusable("data", dataErr.Error())
+	case field == "" && workflow != "":
+		return kindNotOurs, Order{}, unusable("makopid", "is missing, and so is data.pid")
+	case pid == pidStornierung && !in.isReceiver(data):
+		return kindNotOurs, Order{}, nil
 	case pid == pidStornierung:
 		process, err := readProcess(e)
 		return kindStornierung, Order{ProcessID: &process}, err
@@ -120,8 +125,8 @@ func (in ingester) readParties(o *Order, invalid *ValidationError, e event.Event
 	if w := MPIDWarning(o.LieferantID); w != "" {
 		o.warn("lf_mp_id: " + w)
 	}
-	if receiver := data.text("receiver"); receiver != "" && receiver != in.tenant {
-		invalid.add("receiver", fmt.Sprintf("%q is not this Netzbetreiber", truncate(receiver, 40)))
+	if !in.isReceiver(data) {
+		invalid.add("receiver", fmt.Sprintf("%q is not this Netzbetreiber", truncate(data.text("receiver"), 40)))
 	}
 	process, err := readProcess(e)
 	var noProcess *ValidationError
@@ -129,6 +134,12 @@ func (in ingester) readParties(o *Order, invalid *ValidationError, e event.Event
 		invalid.Fields = append(invalid.Fields, noProcess.Fields...)
 	}
 	o.ProcessID = &process
+}
+
+// isReceiver reports whether the message is for this Netzbetreiber, as far as it says.
+func (in ingester) isReceiver(data marketData) bool {
+	receiver, given := data.scalar("receiver")
+	return !given || receiver == in.tenant
 }
 
 // readProcess is the makod process of an event. Without one an outcome could not be
@@ -212,6 +223,22 @@ func readTreffpunkt(o *Order, data marketData) {
 	if o.AusfuehrungAm != nil && treffpunkt.IsZero() {
 		o.warn("DTM+203 without a Treffpunkt: the order is bound to day, hour and place")
 	}
+}
+
+// mistakable reports whether an event that is not ours looks as if it should be: a
+// PID of ours under a workflow that is ours but for its spelling, or that contradicts
+// the event's other PID. A human should look.
+func mistakable(e event.Event) bool {
+	workflow := strings.TrimSpace(strings.ToValidUTF8(extension(e, "makoworkflow"), ""))
+	if e.Type() != typeProcessInitiated || workflow != "" && !strings.EqualFold(workflow, workflowGPKESperrung) {
+		return false
+	}
+	data, _ := readMarketData(e.Data()) // no data is no PID
+	pid, _ := data.pid()
+	announced, _ := parsePID(extension(e, "makopid"))
+	_, inData := typeOfPID(pid)
+	_, inEnvelope := typeOfPID(announced)
+	return inData || inEnvelope
 }
 
 // uebertragungstag is the day on which the Netzbetreiber received the ORDERS: the

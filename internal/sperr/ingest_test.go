@@ -98,8 +98,9 @@ func TestEventsOfOthersAreNotOurs(t *testing.T) {
 		"LF workflow":  func(e *event.Event) { e.SetExtension("makoworkflow", "gpke-sperrung-lf") },
 		"makopid 0":    func(e *event.Event) { e.SetExtension("makopid", 0) },
 		"ORDRSP":       func(e *event.Event) { e.SetExtension("makopid", 19116) },
-		"no PID at all": func(e *event.Event) {
+		"no PID, no workflow": func(e *event.Event) {
 			e.SetExtension("makopid", nil)
+			e.SetExtension("makoworkflow", nil)
 			_ = e.SetData("application/json", map[string]any{})
 		},
 		"type and no ID": func(e *event.Event) { e.SetType("x"); e.SetSubject("") },
@@ -141,6 +142,39 @@ func TestAPIDNobodyCanReadIsNeverTakenForNotOurs(t *testing.T) {
 		e.SetExtension("makopid", nil)
 		_, _, err := testIngester().read(e)
 		wantInvalid(t, err, SubjectEvent, "data.pid")
+	}
+}
+
+func TestAnEventOfOurWorkflowWithoutAnyPIDIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, pid := range []any{nil, "", json.RawMessage("null")} {
+		e := marketEvent(t, pidSperrauftrag, testMalo, map[string]any{"pid": pid})
+		e.SetExtension("makopid", nil)
+		_, _, err := testIngester().read(e)
+		wantInvalid(t, err, SubjectEvent, "makopid")
+	}
+}
+
+func TestAnEventThatIsNotOursButLooksLikeItIsNoticed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*event.Event)
+		want   bool
+	}{
+		"makopid 0":              {func(e *event.Event) { e.SetExtension("makopid", 0) }, true},
+		"workflow in upper case": {func(e *event.Event) { e.SetExtension("makoworkflow", "GPKE-Sperrung ") }, true},
+		"gas":                    {func(e *event.Event) { e.SetExtension("makoworkflow", "geli-gas-sperrung-nb") }, false},
+		"another type":           {func(e *event.Event) { e.SetType("de.mako.process.completed") }, false},
+		"another PID": {func(e *event.Event) {
+			e.SetExtension("makopid", 17116)
+			_ = e.SetData("application/json", map[string]any{"pid": 17116})
+		}, false},
+	} {
+		e := marketEvent(t, pidSperrauftrag, testMalo, nil)
+		c.change(&e)
+		if kind, _, err := testIngester().read(e); kind != kindNotOurs || err != nil || mistakable(e) != c.want {
+			t.Errorf("%s: kind %v, %v, noticed %v, want %v", name, kind, err, mistakable(e), c.want)
+		}
 	}
 }
 
@@ -352,6 +386,23 @@ func TestARedeliveryThatContradictsIsAConflict(t *testing.T) {
 	}
 }
 
+func TestARedeliveryIsComparedWithAnOrderPutInBySQL(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	e := marketEvent(t, pidSperrauftrag, testMalo, nil)
+	b.exec(t, `INSERT INTO sperr_orders (tenant, malo_id, lf_mp_id, order_type, pruefidentifikator, process_id, fruehestens_am)
+		VALUES ($1, $2, $3, 'sperrung', 17115, $4, '2026-09-01')`, testTenant, testMalo, testLF, e.Subject())
+	if receipt, err := b.service.Receive(t.Context(), e); err != nil || receipt.Kind != ReceiptRedelivery {
+		t.Errorf("the same order = %+v, %v; want a redelivery", receipt, err)
+	}
+	other := marketEvent(t, pidSperrauftrag, otherMalo, nil)
+	other.SetSubject(e.Subject())
+	var conflict *ProcessConflictError
+	if _, err := b.service.Receive(t.Context(), other); !errors.As(err, &conflict) {
+		t.Errorf("another MaLo = %v, want a conflict", err)
+	}
+}
+
 func TestParallelDeliveriesOfOneProcessMakeOneOrder(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -415,6 +466,13 @@ func TestAStornierungIsNotedOnItsOrderOnce(t *testing.T) {
 	storno.SetSubject("p\x00")
 	_, err = b.service.Receive(t.Context(), storno)
 	wantInvalid(t, err, SubjectEvent, "subject")
+	storno.SetSubject(*order.ProcessID)
+	if err := storno.SetData("application/json", map[string]any{"receiver": "9900000000001"}); err != nil {
+		t.Fatal(err)
+	}
+	if foreign, err := b.service.Receive(t.Context(), storno); err != nil || foreign.Kind != ReceiptNotOurs {
+		t.Errorf("Stornierung for another Netzbetreiber = %+v, %v", foreign, err)
+	}
 	unknown, err := b.service.Receive(t.Context(), marketEvent(t, pidStornierung, otherMalo, nil))
 	if err != nil || unknown.Kind != ReceiptNotOurs {
 		t.Errorf("Stornierung of an unknown process = %+v, %v", unknown, err)

@@ -158,6 +158,8 @@ func TestACursorOfAnotherListIsRefused(t *testing.T) {
 		"broken":      {Cursor: page.Next[1:], Limit: 1, Due: true},
 		"no base64":   {Cursor: "%%%", Limit: 1},
 		"empty JSON":  {Cursor: "e30", Limit: 1, Due: true},
+		"null":        {Cursor: "bnVsbA", Limit: 1},
+		"no id":       {Cursor: "e30", Limit: 1},
 		"other JSON":  {Cursor: "eyJ4IjoxfQ", Limit: 1},
 		"half cursor": {Cursor: page.Next[:len(page.Next)/2], Limit: 1, Due: true},
 	} {
@@ -282,8 +284,10 @@ func TestARefusedDeliveryIsKeptOnceAndCounted(t *testing.T) {
 	if _, err := b.repo.WebhookReject(t.Context(), uuid.New()); !errors.Is(err, ErrNotFound) {
 		t.Errorf("unknown reject = %v, want ErrNotFound", err)
 	}
-	if _, err := b.repo.WebhookRejects(t.Context(), 1, "x"); !errors.Is(err, ErrCursor) {
-		t.Errorf("broken cursor = %v, want ErrCursor", err)
+	for _, cursor := range []string{"x", "bnVsbA", "e30"} {
+		if _, err := b.repo.WebhookRejects(t.Context(), 1, cursor); !errors.Is(err, ErrCursor) {
+			t.Errorf("broken cursor %s = %v, want ErrCursor", cursor, err)
+		}
 	}
 }
 

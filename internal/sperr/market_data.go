@@ -149,6 +149,15 @@ func marktdaten(o Order) map[string]string {
 	return fields
 }
 
+// asReceived are the market fields an order arrived with. An order put in by SQL may
+// have none: its columns speak for it.
+func (o Order) asReceived() map[string]string {
+	if o.Marktdaten == nil {
+		return marktdaten(o)
+	}
+	return o.Marktdaten
+}
+
 // contradictions names the fields that stored and received both have and that say
 // something different, sorted. A field absent on either side never contradicts.
 func contradictions(stored, received map[string]string) []string {

@@ -1,6 +1,7 @@
 package sperr
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -170,6 +171,14 @@ func (o Order) RequestedDate() *werktag.Date {
 // OwesIFTSTA reports whether a Lieferant waits for the outcome of this order. An
 // operator's order has no market process and nobody to report to.
 func (o Order) OwesIFTSTA() bool { return o.ProcessID != nil }
+
+// newWarnings are those of list that do not stand on the order yet, each once.
+func (o Order) newWarnings(list []string) []string {
+	before := len(o.Warnungen)
+	o.Warnungen = slices.Clone(o.Warnungen)
+	o.warn(list...)
+	return o.Warnungen[before:]
+}
 
 // treffpunkt collects the columns of SG2 NAD+Z24.
 func (o Order) treffpunkt() Treffpunkt {

@@ -58,7 +58,7 @@ const (
 // completion never lies after the document (IFTSTA AHB 2.1, condition [495]).
 func fieldTime(field, value string, now time.Time) (time.Time, error) {
 	invalid := &ValidationError{Subject: SubjectReport}
-	t, err := time.Parse(time.RFC3339, value)
+	t, err := parseRFC3339(value)
 	if err != nil || t.UTC().Year() < 1 {
 		invalid.add(field, fmt.Sprintf("%q is no RFC 3339 time with an offset", truncate(value, 40)))
 		return time.Time{}, invalid

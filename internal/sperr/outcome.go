@@ -32,12 +32,11 @@ type FailReport struct {
 	VersuchAm        *string // RFC 3339 with offset; nil: now
 }
 
-// Report is what became of a field report. The report itself is always recorded;
-// IFTSTADispatched says whether the Lieferant is being told.
+// Report is what became of a field report. The report itself is always recorded.
 type Report struct {
-	Order            Order
-	IFTSTADispatched bool
-	Advice           string // what the reporter should consider, may be empty
+	Order  Order
+	IFTSTA Dispatch
+	Advice string // what the reporter should consider, may be empty
 }
 
 // visit is a failed visit that leaves the order pending.
@@ -98,6 +97,7 @@ func (s *Service) executed(order Order, r ExecuteReport) (closing, error) {
 	c.warnungen = append(warnings, fieldTimeWarnings("executed_at", *c.executedAt, now, order)...)
 	c.warnungen = append(c.warnungen, latin1Warning("note", r.Note)...)
 	s.setIFTSTAFrist(&c, order, *c.executedAt)
+	c.warnungen = order.newWarnings(c.warnungen)
 	return c, nil
 }
 
@@ -185,7 +185,7 @@ func (s *Service) failed(order Order, r FailReport) (failure, error) {
 	warnings = append(warnings, fieldTimeWarnings("versuch_am", visitedAt, now, order)...)
 	warnings = append(warnings, latin1Warning("reason", r.Reason)...)
 	if !closes {
-		v := visit{visitedAt: visitedAt, reason: r.Reason, warnungen: warnings, at: now}
+		v := visit{visitedAt: visitedAt, reason: r.Reason, warnungen: order.newWarnings(warnings), at: now}
 		return failure{visit: v, code: code, advice: adviceFirstVisit(order, code)}, nil
 	}
 	attempts := min(order.Sperrversuche+1, maxSperrversuche)
@@ -195,6 +195,7 @@ func (s *Service) failed(order Order, r FailReport) (failure, error) {
 		letzterVersuchAm: &visitedAt, letzterVersuchGrund: &r.Reason, lease: s.Lease, at: now,
 	}
 	s.setIFTSTAFrist(&c, order, visitedAt)
+	c.warnungen = order.newWarnings(c.warnungen)
 	return failure{closes: true, closing: c, code: code}, nil
 }
 

@@ -156,7 +156,7 @@ func TestAClientThatHangsUpAbortsNothing(t *testing.T) {
 	}
 	hangUp()
 	gate.Release()
-	if report := <-done; !report.IFTSTADispatched {
+	if report := <-done; report.IFTSTA != DispatchDone {
 		t.Errorf("report = %+v, want dispatched", report)
 	}
 	if got := b.get(t, order.ID); got.IFTSTADispatchedAt == nil || len(b.makod.IFTSTA()) != 1 {

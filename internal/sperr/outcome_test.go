@@ -16,7 +16,7 @@ func TestExecuteReportsTheOutcomeToMakodAndTheERP(t *testing.T) {
 	order := b.receive(t, pidSperrauftrag, testMalo)
 
 	report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{Note: "TW-1", ExecutedAt: ptr("2026-09-03T09:45:59+02:00")})
-	if err != nil || !report.IFTSTADispatched {
+	if err != nil || report.IFTSTA != DispatchDone {
 		t.Fatalf("Execute = %+v, %v; want dispatched", report, err)
 	}
 	got := b.get(t, order.ID)
@@ -44,13 +44,27 @@ func TestExecuteReportsTheOutcomeToMakodAndTheERP(t *testing.T) {
 	}
 }
 
+func TestAWarningStandsOnAnOrderOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	order := b.receive(t, pidSperrauftrag, testMalo)
+	for range 2 {
+		if _, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "10 €", PruefschrittCode: ptr("A08")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := b.get(t, order.ID); len(got.Warnungen) != len(order.Warnungen)+1 {
+		t.Errorf("warnings = %q, want one more than %q", got.Warnungen, order.Warnungen)
+	}
+}
+
 func TestFirstSperrversuchLeavesTheOrderOpen(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	order := b.receive(t, pidSperrauftrag, testMalo)
 
 	report, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: " niemand da "})
-	if err != nil || report.IFTSTADispatched || report.Order.Status != StatusPending || report.Order.Sperrversuche != 1 {
+	if err != nil || report.IFTSTA == DispatchDone || report.Order.Status != StatusPending || report.Order.Sperrversuche != 1 {
 		t.Fatalf("Fail = %+v, %v", report, err)
 	}
 	got := b.get(t, order.ID)
@@ -75,7 +89,7 @@ func TestSecondSperrversuchClosesTheOrder(t *testing.T) {
 	report, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{
 		Reason: "wieder niemand da", PruefschrittCode: ptr("A03"), VersuchAm: ptr("2026-09-01T16:00:00Z"),
 	})
-	if err != nil || !report.IFTSTADispatched {
+	if err != nil || report.IFTSTA != DispatchDone {
 		t.Fatalf("Fail = %+v, %v; want dispatched", report, err)
 	}
 	got := b.get(t, order.ID)
@@ -110,7 +124,7 @@ func TestEndgueltigClosesAtTheFirstVisit(t *testing.T) {
 	b := newBench(t)
 	order := b.receive(t, pidSperrauftrag, testMalo)
 	report, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "Verfügung", PruefschrittCode: ptr("A01"), Endgueltig: true})
-	if err != nil || !report.IFTSTADispatched || report.Order.Status != StatusFailed || report.Order.Sperrversuche != 1 {
+	if err != nil || report.IFTSTA != DispatchDone || report.Order.Status != StatusFailed || report.Order.Sperrversuche != 1 {
 		t.Fatalf("Fail = %+v, %v", report, err)
 	}
 }
@@ -145,7 +159,7 @@ func TestAFailedEntsperrungTakesTheTwoVisitsAndFillsInItsOnlyCode(t *testing.T) 
 		t.Fatalf("first Fail = %+v, %v; want pending", report, err)
 	}
 	report, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "Zähler fehlt"})
-	if err != nil || text(report.Order.PruefschrittCode) != "A02" || !report.IFTSTADispatched {
+	if err != nil || text(report.Order.PruefschrittCode) != "A02" || report.IFTSTA != DispatchDone {
 		t.Fatalf("second Fail = %+v, %v", report, err)
 	}
 	if r := b.makod.IFTSTAFor(testMalo); len(r) != 1 || r[0].Qualifier != "Z38" || r[0].Code != "Z13" {
@@ -171,7 +185,7 @@ func TestPruefschrittCodeMustFitTypeAndOutcome(t *testing.T) {
 	wantInvalid(t, err, SubjectReport, "pruefschritt_code")
 	_, err = b.service.Fail(t.Context(), "team", sperrung.ID, FailReport{Reason: " \t", PruefschrittCode: ptr("A05")})
 	wantInvalid(t, err, SubjectReport, "reason")
-	if report, err := b.service.Execute(t.Context(), "team", entsperrung.ID, ExecuteReport{PruefschrittCode: ptr("A01")}); err != nil || !report.IFTSTADispatched {
+	if report, err := b.service.Execute(t.Context(), "team", entsperrung.ID, ExecuteReport{PruefschrittCode: ptr("A01")}); err != nil || report.IFTSTA != DispatchDone {
 		t.Errorf("Entsperrung with A01: %+v, %v", report, err)
 	}
 }

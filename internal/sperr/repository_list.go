@@ -149,7 +149,7 @@ func decodeCursor(f Filter) (*cursor, error) {
 	if err := json.Unmarshal(raw, &c, json.RejectUnknownMembers(true)); err != nil {
 		return nil, ErrCursor
 	}
-	if c.Due != f.Due || c.Due != (c.Today != nil) || c.Status != f.Status || c.MaloID != f.MaloID {
+	if c.ID == uuid.Nil || c.Due != f.Due || c.Due != (c.Today != nil) || c.Status != f.Status || c.MaloID != f.MaloID {
 		return nil, ErrCursor
 	}
 	return &c, nil

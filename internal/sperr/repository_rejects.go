@@ -89,7 +89,7 @@ func (r *Repository) WebhookRejects(ctx context.Context, limit int, cursor strin
 	after := rejectsCursor{}
 	if cursor != "" {
 		raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-		if err != nil || json.Unmarshal(raw, &after, json.RejectUnknownMembers(true)) != nil {
+		if err != nil || json.Unmarshal(raw, &after, json.RejectUnknownMembers(true)) != nil || after.ID == uuid.Nil {
 			return RejectsPage{}, ErrCursor
 		}
 	}

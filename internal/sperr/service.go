@@ -97,7 +97,11 @@ func (s *Service) Receive(ctx context.Context, e event.Event) (Receipt, error) {
 	case kindStornierung:
 		return s.noteStornierung(ctx, *order.ProcessID)
 	default:
-		s.Logger.InfoContext(ctx, "event is not for the queue", "event_id", e.ID(), "event_type", e.Type(),
+		level := slog.LevelInfo
+		if mistakable(e) {
+			level = slog.LevelWarn
+		}
+		s.Logger.Log(ctx, level, "event is not for the queue", "event_id", truncate(e.ID(), 100), "event_type", truncate(e.Type(), 100),
 			"makoworkflow", truncate(extension(e, "makoworkflow"), 100), "makopid", truncate(extension(e, "makopid"), 20))
 		return Receipt{Kind: ReceiptNotOurs}, nil
 	}
@@ -120,7 +124,7 @@ func (s *Service) queue(ctx context.Context, order Order) (receipt Receipt, err 
 		if !ok {
 			return fmt.Errorf("the order of process %s vanished", *order.ProcessID)
 		}
-		if fields := contradictions(known.Marktdaten, order.Marktdaten); fields != nil {
+		if fields := contradictions(known.asReceived(), order.Marktdaten); fields != nil {
 			return &ProcessConflictError{OrderID: known.ID, Fields: fields}
 		}
 		receipt = Receipt{Kind: ReceiptRedelivery, OrderID: known.ID}

@@ -29,7 +29,7 @@ func (t Treffpunkt) missing() []string {
 	for _, part := range []struct{ name, value string }{
 		{"plz", t.PLZ}, {"ort", t.Ort}, {"land", t.Land}, {"strasse or hinweis", t.Strasse + t.Hinweis},
 	} {
-		if part.value == "" {
+		if strings.TrimSpace(part.value) == "" {
 			names = append(names, part.name)
 		}
 	}
