@@ -119,7 +119,11 @@ func TestDatabase_away_is_unavailable_on_every_route_and_the_service_lives(t *te
 	}
 	wantUnavailable(t, b.call(t, http.MethodPost, orders, fullOrder))
 	for verb, body := range map[string]string{"execute": "", "fail": `{"reason":"zu"}`, "cancel": ""} {
-		wantUnavailable(t, b.report(t, id, verb, body))
+		a := b.report(t, id, verb, body)
+		wantUnavailable(t, a)
+		if !strings.Contains(string(a.body), "may have taken effect") {
+			t.Errorf("%s: %s does not say that the call may have taken effect", verb, a.body)
+		}
 	}
 	wantUnavailable(t, b.deliver(t, sample(t, "17115-fixed-date.json")))
 	wantUnavailable(t, b.deliver(t, []byte("{"))) // refused, but not kept

@@ -67,15 +67,23 @@ func TestExecute_is_204_once_makod_has_the_outcome(t *testing.T) {
 func TestExecute_is_202_while_the_outcome_is_queued(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	id := b.market(t, 17115, malo).ID
-	b.makod.FailNext(1, makodtest.Drop())
-	a := b.report(t, id, "execute", "")
-	note := wantRecorded(t, a, map[string]any{"recorded": true, "status": "executed", "iftsta_dispatched": false})
-	if !strings.Contains(note, "queued") {
-		t.Errorf("note %q", note)
-	}
-	if o := b.order(t, id); o.Status != "executed" || o.IFTSTADispatchedAt != nil {
-		t.Errorf("order %+v", o)
+	for n, c := range []struct {
+		fault makodtest.Fault
+		note  string
+	}{
+		{makodtest.ProcessNotFound(), "makod has not taken the IFTSTA yet"},
+		{makodtest.Drop(), "Whether makod has taken the IFTSTA is not known"},
+	} {
+		id := b.market(t, 17115, maloOf(n)).ID
+		b.makod.FailNext(1, c.fault)
+		a := b.report(t, id, "execute", "")
+		note := wantRecorded(t, a, map[string]any{"recorded": true, "status": "executed", "iftsta_dispatched": false})
+		if !strings.Contains(note, c.note) || !strings.Contains(note, "stays queued") {
+			t.Errorf("%s: note %q, want %q in it", c.fault, note, c.note)
+		}
+		if o := b.order(t, id); o.Status != "executed" || o.IFTSTADispatchedAt != nil {
+			t.Errorf("%s: order %+v", c.fault, o)
+		}
 	}
 }
 

@@ -23,10 +23,6 @@ func problems(t *testing.T) map[string]answer {
 	b := newBench(t)
 	executed := b.market(t, 17115, malo).ID
 	wantStatus(t, b.report(t, executed, "execute", `{"executed_at":"2026-09-03T07:45:00Z"}`), http.StatusNoContent)
-	// The instant of the dispatch is the database's.
-	if _, err := b.pool.Exec(t.Context(), `UPDATE sperr_orders SET iftsta_dispatched_at = $1`, now); err != nil {
-		t.Fatal(err)
-	}
 	pending := b.create(t, minimal("sperrung")).ID
 	wantStatus(t, b.deliver(t, sample(t, "17115-fixed-date.json")), http.StatusCreated)
 

@@ -55,28 +55,34 @@ func TestEventsAreGolden(t *testing.T) {
 		if err := e.Validate(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		compact, err := json.Marshal(e)
-		if err != nil {
+		wantGolden(t, name, e)
+	}
+}
+
+// wantGolden compares v as JSON with its golden file.
+func wantGolden(t *testing.T, name string, v any) {
+	t.Helper()
+	compact, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if err := json.Indent(&got, compact, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	got.WriteByte('\n')
+	path := filepath.Join("testdata", "golden", name+".json")
+	if *update {
+		if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		var got bytes.Buffer
-		if err := json.Indent(&got, compact, "", "  "); err != nil {
-			t.Fatal(err)
-		}
-		got.WriteByte('\n')
-		path := filepath.Join("testdata", "golden", name+".json")
-		if *update {
-			if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), got.String()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
 }
 

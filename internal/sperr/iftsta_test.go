@@ -1,7 +1,6 @@
 package sperr
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -266,45 +265,17 @@ func TestDuplicateProcessWithAnIDIsSuccess(t *testing.T) {
 	}
 }
 
-func TestTheCommandLeavesOutWhatIsAbsent(t *testing.T) {
+func TestCommandsAreGoldenAndLeaveOutWhatIsAbsent(t *testing.T) {
 	t.Parallel()
-	process, at := uuid.NewString(), time.Date(2026, 9, 3, 7, 45, 59, 999, time.UTC)
-	id := uuid.MustParse("6a0f6f0e-9c55-4b0e-8a0e-2f3d9f6f1b11")
-	executed := Order{
-		ID: id, MaloID: testMalo, LieferantID: testLF, OrderType: TypeEntsperrung, ProcessID: &process,
-		Status: StatusExecuted, ExecutedAt: &at, PruefschrittCode: ptr("A01"),
-	}
-	failed := executed
-	failed.Status, failed.FailReason, failed.PruefschrittCode, failed.OrderType = StatusFailed, ptr("verboten"), ptr("A04"), TypeSperrung
-	for _, c := range []struct {
-		order Order
-		name  string
-		want  map[string]any
-	}{
-		{executed, "gpke.sperrung.bestaetigen", map[string]any{
-			"malo_id": testMalo, "lf_mp_id": testLF, "process_id": process, "auftragsstatus_qualifier": "Z38",
-			"auftragsstatus_code": "Z14", "pruefschritt_code": "A01", "fertigstellung": "2026-09-03T07:45:00Z",
-		}},
-		{failed, "gpke.sperrung.fehlgeschlagen", map[string]any{
-			"malo_id": testMalo, "lf_mp_id": testLF, "process_id": process, "auftragsstatus_qualifier": "Z37",
-			"auftragsstatus_code": "Z13", "pruefschritt_code": "A04", "reason": "verboten",
-		}},
-	} {
-		command := iftstaCommand(c.order)
-		raw, err := json.Marshal(command.Payload)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got map[string]any
-		if err := json.Unmarshal(raw, &got); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s payload (-want +got):\n%s", c.name, diff)
-		}
-		if command.Name != c.name || command.Marktrolle != "NB" || command.IdempotencyKey != "sperrd-iftsta-"+id.String() {
-			t.Errorf("command = %+v", command)
-		}
+	at := time.Date(2026, 9, 3, 7, 45, 59, 999, time.UTC)
+	full := goldenOrder()
+	full.ExecutedAt = &at
+	bare := full
+	bare.OrderType, bare.ExecutionNote, bare.PruefschrittCode = TypeEntsperrung, nil, ptr("A01")
+	failed := full
+	failed.Status, failed.PruefschrittCode = StatusFailed, ptr("A04")
+	for name, o := range map[string]Order{"command.sperrung.executed": full, "command.entsperrung.executed": bare, "command.sperrung.failed": failed} {
+		wantGolden(t, name, iftstaCommand(o))
 	}
 }
 
