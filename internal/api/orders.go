@@ -11,15 +11,16 @@ import (
 	"sperrd/internal/werktag"
 )
 
-// pathID is the id in the path of a request. Only the form of 36 characters counts;
-// whatever else stands there names nothing.
+// pathID is the id in the path of a request, whose route takes no query parameter.
+// Only the form of 36 characters counts; whatever else stands there names nothing.
 func pathID(r *http.Request) (uuid.UUID, error) {
 	text := chi.URLParam(r, "id")
 	id, err := uuid.Parse(text)
 	if err != nil || len(text) != len(uuid.Nil.String()) {
 		return uuid.Nil, sperr.ErrNotFound
 	}
-	return id, nil
+	_, err = readParameters(r)
+	return id, err
 }
 
 // orderID is pathID of an order, which the line of the request then names.
@@ -98,9 +99,6 @@ func (s *server) handleOrder(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := readParameters(r); err != nil {
-		return err
-	}
 	ctx, cancel := bounded(r)
 	defer cancel()
 	order, err := s.Repository.Get(ctx, id)
@@ -113,9 +111,6 @@ func (s *server) handleOrder(w http.ResponseWriter, r *http.Request) error {
 func (s *server) handleHistory(w http.ResponseWriter, r *http.Request) error {
 	id, err := orderID(r)
 	if err != nil {
-		return err
-	}
-	if _, err := readParameters(r); err != nil {
 		return err
 	}
 	ctx, cancel := bounded(r)

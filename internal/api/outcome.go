@@ -54,9 +54,6 @@ func (s *server) handleExecute(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := readParameters(r); err != nil {
-		return err
-	}
 	var body struct {
 		Note             string  `json:"note"`
 		ExecutedAt       *string `json:"executed_at"`
@@ -79,9 +76,6 @@ func (s *server) handleExecute(w http.ResponseWriter, r *http.Request) error {
 func (s *server) handleFail(w http.ResponseWriter, r *http.Request) error {
 	id, err := orderID(r)
 	if err != nil {
-		return err
-	}
-	if _, err := readParameters(r); err != nil {
 		return err
 	}
 	var body struct {
@@ -107,9 +101,6 @@ func (s *server) handleFail(w http.ResponseWriter, r *http.Request) error {
 func (s *server) handleCancel(w http.ResponseWriter, r *http.Request) error {
 	id, err := orderID(r)
 	if err != nil {
-		return err
-	}
-	if _, err := readParameters(r); err != nil {
 		return err
 	}
 	var body struct {

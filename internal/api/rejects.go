@@ -40,9 +40,6 @@ func (s *server) handleReject(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := readParameters(r); err != nil {
-		return err
-	}
 	ctx, cancel := bounded(r)
 	defer cancel()
 	reject, err := s.Repository.WebhookReject(ctx, id)

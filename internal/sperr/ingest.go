@@ -38,11 +38,10 @@ type ingester struct {
 }
 
 // read tells what e means and, for a 17115 or 17117, which order it is; of a
-// Stornierung the order has the process alone. An event
-// that is ours but cannot become an order (no Marktlokation, no Lieferant, no
-// process, another recipient, both dates, a date nobody can read) is a
-// *ValidationError; every lesser fault is a warning on the order, since a refused
-// event is a lost order.
+// Stornierung the order has the process alone. An event that is ours but cannot
+// become an order (no Marktlokation, no Lieferant, no process, another recipient,
+// both dates, a date nobody can read) is a *ValidationError; every lesser fault is a
+// warning on the order, since a refused event is a lost order.
 func (in ingester) read(e event.Event) (eventKind, Order, error) {
 	if e.Type() != typeProcessInitiated {
 		return kindNotOurs, Order{}, nil
