@@ -1,5 +1,5 @@
 -- Who did what to an order, and when. Append only. It holds no market text, no
--- field note and no address; an operator's reason for a repair may stand in detail.
+-- field note and no address; an operator's reason may stand in detail.
 CREATE TABLE sperr_order_history (
     id          BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     tenant      TEXT NOT NULL,

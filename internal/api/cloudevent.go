@@ -4,9 +4,11 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/go-json-experiment/json/jsontext"
@@ -164,4 +166,48 @@ func isAttributeName(s string) bool {
 
 func isDigits(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+}
+
+// attributeHeaders are the attributes of an event in binary mode: its ce-* headers,
+// by attribute name and decoded.
+func attributeHeaders(h http.Header) (map[string]string, error) {
+	attributes := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		attribute, is := strings.CutPrefix(strings.ToLower(name), "ce-")
+		if !is {
+			continue
+		}
+		if len(h[name]) > 1 {
+			return nil, fieldFault(errInvalidBody, "ce-"+attribute, "is given more than once")
+		}
+		value, err := decodeHeader(h[name][0])
+		if err != nil {
+			return nil, fieldFault(errInvalidBody, "ce-"+attribute, err.Error())
+		}
+		attributes[attribute] = value
+	}
+	return attributes, nil
+}
+
+// decodeHeader reads the value of a ce-* header as the HTTP binding of CloudEvents
+// (version 1.0.2, section 3.1.3.2) has it: unquoted, percent-decoded once, UTF-8.
+func decodeHeader(value string) (string, error) {
+	if len(value) >= 2 && value[0] == '"' && value[len(value)-1] == '"' {
+		var b strings.Builder
+		for quoted := value[1 : len(value)-1]; quoted != ""; quoted = quoted[1:] {
+			if quoted[0] == '\\' && len(quoted) > 1 {
+				quoted = quoted[1:]
+			}
+			b.WriteByte(quoted[0])
+		}
+		value = b.String()
+	}
+	decoded, err := url.PathUnescape(value)
+	if err != nil {
+		return "", errors.New("has a percent sign that escapes nothing")
+	}
+	if !utf8.ValidString(decoded) {
+		return "", errors.New("is not UTF-8")
+	}
+	return decoded, nil
 }

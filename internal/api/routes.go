@@ -10,7 +10,7 @@ import (
 	"sperrd/internal/sperr"
 )
 
-// The actions a caller needs permission for, as the policies name them.
+// The actions a caller needs permission for.
 const (
 	actionNone    = "none" // authenticated by a signature, or open
 	actionRead    = "read-sperr-order"

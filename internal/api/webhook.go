@@ -4,10 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
-	"net/url"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -73,6 +70,9 @@ func (s *server) receive(r *http.Request, body []byte) (sperr.Receipt, error) {
 	ctx, cancel := bounded(r)
 	defer cancel()
 	receipt, err := s.Service.Receive(ctx, event)
+	if conflict, ok := errors.AsType[*sperr.ProcessConflictError](err); ok {
+		noteOrder(r, conflict.OrderID)
+	}
 	if err != nil {
 		return sperr.Receipt{}, err
 	}
@@ -131,48 +131,4 @@ func escapeInvalid(s string) string {
 		s = s[size:]
 	}
 	return b.String()
-}
-
-// attributeHeaders are the attributes of an event in binary mode: its ce-* headers,
-// by attribute name and decoded.
-func attributeHeaders(h http.Header) (map[string]string, error) {
-	attributes := map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(h)) {
-		attribute, is := strings.CutPrefix(strings.ToLower(name), "ce-")
-		if !is {
-			continue
-		}
-		if len(h[name]) > 1 {
-			return nil, fieldFault(errInvalidBody, "ce-"+attribute, "is given more than once")
-		}
-		value, err := decodeHeader(h[name][0])
-		if err != nil {
-			return nil, fieldFault(errInvalidBody, "ce-"+attribute, err.Error())
-		}
-		attributes[attribute] = value
-	}
-	return attributes, nil
-}
-
-// decodeHeader reads the value of a ce-* header as the HTTP binding of CloudEvents
-// (version 1.0.2, section 3.1.3.2) has it: unquoted, percent-decoded once, UTF-8.
-func decodeHeader(value string) (string, error) {
-	if len(value) >= 2 && value[0] == '"' && value[len(value)-1] == '"' {
-		var b strings.Builder
-		for quoted := value[1 : len(value)-1]; quoted != ""; quoted = quoted[1:] {
-			if quoted[0] == '\\' && len(quoted) > 1 {
-				quoted = quoted[1:]
-			}
-			b.WriteByte(quoted[0])
-		}
-		value = b.String()
-	}
-	decoded, err := url.PathUnescape(value)
-	if err != nil {
-		return "", errors.New("has a percent sign that escapes nothing")
-	}
-	if !utf8.ValidString(decoded) {
-		return "", errors.New("is not UTF-8")
-	}
-	return decoded, nil
 }

@@ -96,8 +96,8 @@ type Command struct {
 	Marktrolle string
 	// IdempotencyKey is the same for every attempt of one outcome.
 	IdempotencyKey string
-	// Payload must marshal to a JSON object, and to the same bytes each time:
-	// makod compares them with those of earlier attempts under the same key.
+	// Payload must marshal to a JSON object, and to the same one each time: makod
+	// compares it with that of earlier attempts under the same key.
 	Payload any
 }
 

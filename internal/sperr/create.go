@@ -47,7 +47,7 @@ func (n NewOrder) order(tenant string, cal *werktag.Calendar, now time.Time) (Or
 	o.AusfuehrungAm = requestedDay(invalid, "ausfuehrung_am", n.AusfuehrungAm)
 	o.FruehestensAm = requestedDay(invalid, "fruehestens_am", n.FruehestensAm)
 	if n.AusfuehrungAm != nil && n.FruehestensAm != nil {
-		invalid.add("ausfuehrung_am", "and fruehestens_am exclude each other")
+		invalid.add("ausfuehrung_am", "excludes fruehestens_am: give one of them")
 	}
 	if o.OrderType == TypeEntsperrung && (n.AusfuehrungAm != nil || n.FruehestensAm != nil) {
 		invalid.add("order_type", "entsperrung carries no date: restoration is unverzüglich")
@@ -71,7 +71,7 @@ func requestedDay(invalid *ValidationError, field string, value *string) *werkta
 	}
 	day, err := werktag.ParseDate(*value)
 	if err != nil {
-		invalid.add(field, fmt.Sprintf("%q is no day of the form YYYY-MM-DD", truncate(*value, 40)))
+		invalid.add(field, fmt.Sprintf("%q is no day of the calendar in the form YYYY-MM-DD", truncate(*value, 40)))
 		return nil
 	}
 	if reason := outsideCalendar(day); reason != "" {
@@ -100,6 +100,9 @@ func (o *Order) checkArbeitszeit(invalid *ValidationError, value *string) {
 func (o *Order) warnOperator() {
 	if w := MPIDWarning(o.LieferantID); w != "" {
 		o.warn("lf_mp_id: " + w)
+	}
+	if o.OrderType == TypeSperrung && o.RequestedDate() == nil {
+		o.warn("a Sperrung without a date: it is due at once, and no Frist is counted")
 	}
 	if o.AusfuehrungAm != nil && o.treffpunkt().IsZero() {
 		o.warn("a fixed date without a Treffpunkt")

@@ -77,8 +77,10 @@ func TestAnOperatorOrderHasFristenButNoVerdict(t *testing.T) {
 		t.Errorf("order = %+v", o)
 	}
 	second := b.create(t, NewOrder{MaloID: testMalo, LieferantID: testLF, OrderType: "sperrung"})
-	if !hasWarning(second, "another sperrung") {
-		t.Errorf("warnings = %q, want one about the open order", second.Warnungen)
+	for _, warning := range []string{"another sperrung", "without a date"} {
+		if !hasWarning(second, warning) {
+			t.Errorf("warnings = %q, want %q", second.Warnungen, warning)
+		}
 	}
 	if diff := cmp.Diff([]string{EventAuftragEingegangen}, b.events(t, second.ID)); diff != "" {
 		t.Errorf("events:\n%s", diff)

@@ -1,6 +1,7 @@
 package sperr
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -9,6 +10,9 @@ import (
 // first not 0) with the right check digit; otherwise it says what is wrong and
 // which digit would fit. A wrong MaLo-ID is a wrong household.
 func checkMaloID(id string) error {
+	if id == "" {
+		return errors.New("is required")
+	}
 	if !digits(id, 11) || id[0] == '0' {
 		return fmt.Errorf("must be eleven digits, the first not 0")
 	}
@@ -24,6 +28,9 @@ func ValidMaloShape(id string) bool { return digits(id, 11) && id[0] != '0' }
 
 // checkMPID is nil for thirteen ASCII digits.
 func checkMPID(id string) error {
+	if id == "" {
+		return errors.New("is required")
+	}
 	if !digits(id, 13) {
 		return fmt.Errorf("must be thirteen digits")
 	}

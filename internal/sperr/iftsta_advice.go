@@ -18,6 +18,9 @@ func iftstaEmpfehlung(o Order) *string {
 	if byState, known := adviceByState[found]; known && code == makod.CodeInvalidState {
 		advice, ok = byState, true
 	}
+	if !ok && strings.HasPrefix(code, "http_5") {
+		advice, ok = "makod, or a proxy before it, is in trouble; the outcome stays queued", true
+	}
 	if !ok {
 		advice = "read iftsta_last_error; the outcome stays queued"
 	}
@@ -48,7 +51,8 @@ var adviceByCode = map[string]string{
 
 // adviceByState is the advice for the state in which makod found its process.
 var adviceByState = map[string]string{
-	makod.StateStorniert:   "the Lieferant withdrew the order in makod: clear with the Lieferant what happened on site",
-	makod.StateRejected:    "makod has closed its process (deadline or validation): inform the Lieferant by other means",
+	makod.StateStorniert: "the Lieferant withdrew the order in makod: clear with the Lieferant what happened on site",
+	makod.StateRejected: "makod has closed its process (deadline, validation, or an earlier report whose answer was lost): " +
+		"look for which in makod; unless it was the report, inform the Lieferant by other means",
 	makod.StateAusgefuehrt: "makod's process is executed already: compare it with this order",
 }

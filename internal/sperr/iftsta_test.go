@@ -32,6 +32,7 @@ func TestFailedDispatchKeepsTheReport(t *testing.T) {
 		{"executed by another", makodtest.InvalidState(makodtest.StateAusgefuehrt), "invalid_state:Ausgefuehrt", "found Ausgefuehrt", false, 1, "compare"},
 		{"key refused", makodtest.Unauthorized(), "Unauthorized", "401 Unauthorized", false, 1, "makod_api_key"},
 		{"engine error", makodtest.EngineError(), "engine_error", "500 engine_error", true, 1, "stays queued"},
+		{"proxy error", makodtest.BadGateway(), "http_502", "502 Bad Gateway", true, 1, "proxy"},
 		{"connection cut", makodtest.Drop(), makod.CodeConnectionLost, "", true, 1, "same key"},
 		{"applied, answer lost", makodtest.Applied(makodtest.Drop()), makod.CodeConnectionLost, "", true, 1, "same key"},
 		{"garbled success", makodtest.AcceptGarbled("{"), makod.CodeUndecodableAnswer, "", true, 1, "same key"},

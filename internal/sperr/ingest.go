@@ -167,7 +167,7 @@ func readDates(o *Order, invalid *ValidationError, data marketData) {
 	}
 	switch {
 	case fixedOK && earliestOK:
-		invalid.add("ausfuehrung_am", "and fruehestens_am exclude each other (DTM+203, DTM+469)")
+		invalid.add("ausfuehrung_am", "excludes fruehestens_am (DTM+203, DTM+469)")
 	case fixedOK:
 		if t, ok := readTermin(invalid, "ausfuehrung_am", fixed); ok {
 			o.AusfuehrungAm, o.AusfuehrungZeitpunkt = &t.day, t.instant

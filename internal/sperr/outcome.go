@@ -39,6 +39,23 @@ type Report struct {
 	Advice string // what the reporter should consider, may be empty
 }
 
+// closing is what a terminal report writes.
+type closing struct {
+	status              Status
+	executedAt          *time.Time
+	executionNote       *string
+	failReason          *string
+	pruefschrittCode    *string
+	iftstaFaelligAm     *werktag.Date
+	seenSperrversuche   *int // the report holds only if this is still the count; nil: whatever it is
+	sperrversuche       *int // nil: unchanged
+	letzterVersuchAm    *time.Time
+	letzterVersuchGrund *string
+	warnungen           []string
+	lease               time.Duration // how long the dispatch that follows may take
+	at                  time.Time
+}
+
 // visit is a failed visit that leaves the order pending.
 type visit struct {
 	visitedAt time.Time

@@ -9,8 +9,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"sperrd/internal/werktag"
 )
 
 // Repository is the table sperr_orders and its history, as one tenant sees them.
@@ -139,23 +137,6 @@ func (r *Repository) insert(ctx context.Context, tx pgx.Tx, o Order) (stored Ord
 		return Order{}, false, fmt.Errorf("insert order: %w", err)
 	}
 	return stored, inserted, nil
-}
-
-// closing is what a terminal report writes.
-type closing struct {
-	status              Status
-	executedAt          *time.Time
-	executionNote       *string
-	failReason          *string
-	pruefschrittCode    *string
-	iftstaFaelligAm     *werktag.Date
-	seenSperrversuche   *int // the report holds only if this is still the count; nil: whatever it is
-	sperrversuche       *int // nil: unchanged
-	letzterVersuchAm    *time.Time
-	letzterVersuchGrund *string
-	warnungen           []string
-	lease               time.Duration // how long the dispatch that follows may take
-	at                  time.Time
 }
 
 // close is the one guarded UPDATE that decides a terminal outcome: of concurrent

@@ -30,15 +30,6 @@ type WebhookReject struct {
 	Body        []byte            `db:"body" json:"body,omitempty"`       // raw; base64 in JSON
 }
 
-// KeepReject stores a refused delivery. The same delivery again only counts.
-func (s *Service) KeepReject(ctx context.Context, reject WebhookReject) error {
-	ctx, cancel := s.detached(ctx)
-	defer cancel()
-	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		return s.repo.keepReject(ctx, tx, reject, s.now())
-	})
-}
-
 func (r *Repository) keepReject(ctx context.Context, tx pgx.Tx, reject WebhookReject, at time.Time) error {
 	headers := reject.Headers
 	if headers == nil {

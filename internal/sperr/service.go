@@ -133,6 +133,15 @@ func (s *Service) queue(ctx context.Context, order Order) (receipt Receipt, err 
 	return receipt, err
 }
 
+// KeepReject stores a refused delivery. The same delivery again only counts.
+func (s *Service) KeepReject(ctx context.Context, reject WebhookReject) error {
+	ctx, cancel := s.detached(ctx)
+	defer cancel()
+	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		return s.repo.keepReject(ctx, tx, reject, s.now())
+	})
+}
+
 // Create queues an operator's order. It has no market process, so that nobody is
 // owed an IFTSTA. Input against a rule is a *ValidationError.
 func (s *Service) Create(ctx context.Context, actor string, request NewOrder) (Order, error) {
