@@ -47,7 +47,7 @@ func (p port) listen(ctx context.Context, host string, say func(format string, a
 // out: sperrd opens its port itself, a moment after this one is closed, and
 // nothing may slip in between.
 func listenOnFree(ctx context.Context, host string) (listener net.Listener, err error) {
-	const first, count, tries = 10_000, 20_000, 50
+	const first, count, tries = 10_000, 10_000, 50
 	for range tries {
 		if listener, err = listenOn(ctx, host, first+rand.IntN(count)); err == nil {
 			return listener, nil

@@ -28,13 +28,24 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal asks for an orderly end. From then on signals do what they
-	// do to any program, so that a second one ends the process at once.
-	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, process{
+	os.Exit(run(firstSignal(), process{
 		args: os.Args[1:], lookupEnv: os.LookupEnv, stdout: os.Stdout, stderr: os.Stderr, now: time.Now,
 	}))
+}
+
+// firstSignal is a context that ends at the first signal, which asks for an orderly
+// end. Before anybody can see that it has ended, signals do again what they do to any
+// program, so that a second one ends the process at once.
+func firstSignal() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		signal.Stop(signals)
+		cancel()
+	}()
+	return ctx
 }
 
 // process is what the operating system gives to a command. What was asked for

@@ -6,11 +6,13 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"sperrd/internal/sperr"
@@ -57,8 +59,17 @@ func structured(body []byte) (event.Event, error) {
 	if err != nil {
 		return event.Event{}, err
 	}
-	if err := lookAtAttributes(value); err != nil {
+	members, err := objectMembers(value)
+	if err != nil {
 		return event.Event{}, err
+	}
+	if err := lookAtAttributes(members); err != nil {
+		return event.Event{}, err
+	}
+	// Null is absent; the SDK knows that of some attributes only.
+	maps.DeleteFunc(members, func(name string, v jsontext.Value) bool { return name != "data" && v.Kind() == 'n' })
+	if value, err = json.Marshal(members); err != nil {
+		return event.Event{}, jsonFault(body, err)
 	}
 	var e event.Event
 	if err := e.UnmarshalJSON(value); err != nil {
@@ -135,12 +146,16 @@ var attributeText = []string{
 	"makoworkflow", "data_base64",
 }
 
-// lookAtAttributes checks the members of a structured event: names as CloudEvents
-// allows them, values of the right kind, and makopid a whole number or a text.
-func lookAtAttributes(value jsontext.Value) error {
-	members, err := objectMembers(value)
-	if err != nil {
-		return err
+// lookAtAttributes checks the members of a structured event: version, names as
+// CloudEvents allows them, values of the right kind, makopid a whole number or a text,
+// and one data, since readers differ in which of two they take.
+func lookAtAttributes(members map[string]jsontext.Value) error {
+	if version := string(members["specversion"]); version != `"`+event.CloudEventsVersionV1+`"` {
+		return fieldFault(errInvalidBody, "specversion", "must be "+event.CloudEventsVersionV1)
+	}
+	_, plain := members["data"]
+	if encoded, given := members["data_base64"]; plain && given && encoded.Kind() != 'n' {
+		return fieldFault(errInvalidBody, "data_base64", "stands beside data: an event has one of them")
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		v := members[name]
@@ -151,6 +166,8 @@ func lookAtAttributes(value jsontext.Value) error {
 		case v.Kind() == 'n' && name != "data_base64": // null is absent
 		case slices.Contains(attributeText, name) && v.Kind() != '"':
 			return fieldFault(errInvalidBody, name, "must be a string")
+		case isDigits(string(v)) && !fitsInt32(string(v)):
+			return fieldFault(errInvalidBody, name, "must be a whole number of 32 bits, or a string")
 		case name == "makopid" && v.Kind() != '"' && !isDigits(string(v)):
 			return fieldFault(errInvalidBody, name, "must be a whole number or a string of digits")
 		case v.Kind() == '{' || v.Kind() == '[':
@@ -162,6 +179,12 @@ func lookAtAttributes(value jsontext.Value) error {
 
 func isAttributeName(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+}
+
+// fitsInt32 reports whether digits are an Integer as CloudEvents has it.
+func fitsInt32(digits string) bool {
+	_, err := strconv.ParseInt(digits, 10, 32)
+	return err == nil
 }
 
 func isDigits(s string) bool {

@@ -117,7 +117,11 @@ func TestDatabase_away_is_unavailable_on_every_route_and_the_service_lives(t *te
 	for _, path := range []string{orders, orders + "/stats", orders + "/" + id, orders + "/" + id + "/history", rejects, rejects + "/" + id, "/health/ready"} {
 		wantUnavailable(t, b.get(t, path))
 	}
-	wantUnavailable(t, b.call(t, http.MethodPost, orders, fullOrder))
+	create := b.call(t, http.MethodPost, orders, fullOrder)
+	wantUnavailable(t, create)
+	if !strings.Contains(string(create.body), "may have taken effect") {
+		t.Errorf("create: %s does not say that the call may have taken effect", create.body)
+	}
 	for verb, body := range map[string]string{"execute": "", "fail": `{"reason":"zu"}`, "cancel": ""} {
 		a := b.report(t, id, verb, body)
 		wantUnavailable(t, a)

@@ -38,7 +38,7 @@ func TestStructured_mode_refuses_and_keeps_JSON_that_reads_two_ways(t *testing.T
 		"PID negative":          {envelope("p", `"makopid":-0,`, ""), "invalid_body", "makopid"},
 		"PID boolean":           {envelope("p", `"makopid":true,`, ""), "invalid_body", "makopid"},
 		"PID object":            {envelope("p", `"makopid":{"x":1},`, ""), "invalid_body", "makopid"},
-		"PID too large":         {envelope("p", `"makopid":99999999999,`, ""), "invalid_body", ""},
+		"PID too large":         {envelope("p", `"makopid":99999999999,`, ""), "invalid_body", "makopid"},
 		"workflow boolean":      {envelope("p", pid+`"makoworkflow":true,`, ""), "invalid_body", "makoworkflow"},
 		"workflow number":       {envelope("p", pid+`"makoworkflow":7,`, ""), "invalid_body", "makoworkflow"},
 		"attribute array":       {envelope("p", pid+`"makoerc":["x"],`, ""), "invalid_body", "makoerc"},
@@ -57,6 +57,9 @@ func TestStructured_mode_refuses_and_keeps_JSON_that_reads_two_ways(t *testing.T
 		"null":                  {[]byte(`null`), "invalid_body", ""},
 		"no specversion":        {[]byte(`{"id":"e","source":"urn:x","type":"t"}`), "invalid_body", "specversion"},
 		"unknown specversion":   {[]byte(`{"specversion":"2.0","id":"e","source":"urn:x","type":"t"}`), "invalid_body", "specversion"},
+		"old specversion":       {[]byte(`{"specversion":"0.3","id":"e","source":"urn:x","type":"t"}`), "invalid_body", "specversion"},
+		"data twice":            {[]byte(`{"specversion":"1.0","id":"e","source":"urn:x","type":"t","data":{},"data_base64":"e30="}`), "invalid_body", "data_base64"},
+		"33 bits":               {[]byte(`{"specversion":"1.0","id":"e","source":"urn:x","type":"t","makoconvid":99999999999}`), "invalid_body", "makoconvid"},
 		"no source":             {[]byte(`{"specversion":"1.0","id":"e","type":"t"}`), "invalid_body", "source"},
 		"no id, no type":        {[]byte(`{"specversion":"1.0","source":"urn:x"}`), "invalid_body", "id type"},
 		"a name with NUL":       {envelope("p", pid, `,"a\u0000":1,"A\u0000":2`), "invalid_body", "data.A\uFFFD"},
@@ -105,7 +108,7 @@ func TestStructured_mode_passes_over_foreign_events_whatever_their_data(t *testi
 	b := newBench(t)
 	const head = `{"specversion":"1.0","id":"e","source":"urn:x","type":"com.example.other",`
 	for _, body := range []string{
-		head + `"datacontenttype":"text/plain","data":"hello"}`, head + `"data_base64":"AAECAw=="}`, head + `"data":[1,2]}`,
+		head + `"datacontenttype":null,"makoconvid":null,"data":{}}`, head + `"datacontenttype":"text/plain","data":"hello"}`, head + `"data_base64":"AAECAw=="}`, head + `"data":[1,2]}`,
 		head + `"datacontenttype":"text/plain","data":"{no json"}`, `{"specversion":"1.0","id":"e","source":"urn:x","type":"com.example.none"}`,
 	} {
 		wantStatus(t, b.deliver(t, []byte(body)), http.StatusNoContent)

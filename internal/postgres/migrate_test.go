@@ -219,7 +219,7 @@ func TestMigrator_has_a_session_of_its_own_kind(t *testing.T) {
 	got := ask[map[string]string](t, connect(t, url), "SELECT settings FROM seen")
 	want := map[string]string{
 		"application_name": "sperrd migrate", "statement_timeout": "0", "lock_timeout": "1min",
-		"idle_in_transaction_session_timeout": "0", "TimeZone": "UTC",
+		"idle_in_transaction_session_timeout": "0", "default_transaction_isolation": "read committed", "TimeZone": "UTC",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)

@@ -105,50 +105,51 @@ func CheckURL(url string) error {
 	return err
 }
 
-func parseConfig(url string) (*pgxpool.Config, error) {
-	config, err := pgxpool.ParseConfig(url)
-	if err == nil {
-		err = checkSplit(url)
+func parseConfig(rawURL string) (*pgxpool.Config, error) {
+	if err := checkSplit(rawURL); err != nil {
+		return nil, err
 	}
+	config, err := pgxpool.ParseConfig(rawURL)
 	if err != nil {
-		return nil, parseError(url, err)
+		return nil, parseError(rawURL, err)
 	}
 	return config, nil
 }
 
-// parseError says why a URL is refused without quoting it. The reason is given
-// only where the place of the password is certain; in a URL that net/url cannot
-// take apart, any part of the text may belong to the password.
+// parseError says what pgx finds wrong with a URL that checkSplit lets pass, unless
+// those words quote the password.
 func parseError(rawURL string, err error) error {
 	parsed, urlErr := url.Parse(rawURL)
 	reason := errors.Unwrap(err)
-	if urlErr != nil || parsed.Host == "" && parsed.Path == "" || reason == nil {
-		return errors.New("the database URL cannot be parsed: it must read postgres://user:password@host:port/database, " +
-			"with special characters in the password percent-encoded")
+	if urlErr != nil || reason == nil {
+		return errURL
 	}
-	text := reason.Error()
-	if password, given := parsed.User.Password(); given && password != "" {
-		text = strings.ReplaceAll(text, password, "xxxxx")
+	password, _ := parsed.User.Password()
+	_, escaped, _ := strings.Cut(parsed.User.String(), ":")
+	for _, secret := range []string{password, escaped} {
+		if secret != "" && strings.Contains(reason.Error(), secret) {
+			return errURL
+		}
 	}
-	return fmt.Errorf("the database URL cannot be used: %s", text)
+	return fmt.Errorf("the database URL cannot be used: %w", reason)
 }
 
-// checkSplit refuses a URL that is split inside its password: in
+var errURL = errors.New("the database URL cannot be used: it must read " +
+	"postgres://user:password@host:port/database?parameter=value, with special characters in the password " +
+	"percent-encoded, and with parameters that PostgreSQL knows")
+
+// checkSplit refuses whatever could be split inside its password: in
 // postgres://user:1/2@host/db the database is "2@host/db", in
 // postgres://user:1@2@host/db the host is "2@host", and an error about either would
-// show half of the password.
+// show half of the password. Another scheme is taken for a list of keywords.
 func checkSplit(rawURL string) error {
-	_, rest, isURL := strings.Cut(rawURL, "://")
+	rest, isURL := strings.CutPrefix(rawURL, "postgres://")
 	if !isURL {
-		return nil
+		rest, isURL = strings.CutPrefix(rawURL, "postgresql://")
 	}
-	rest, _, _ = strings.Cut(rest, "?")
-	_, afterUser, hasUser := strings.Cut(rest, "@")
-	if strings.Contains(afterUser, "@") || hasUser && strings.ContainsAny(rest[:len(rest)-len(afterUser)], "/#") {
-		return errUnescaped
+	at := strings.LastIndex(rest, "@")
+	if !isURL || strings.Count(rest, "@") > 1 || at >= 0 && strings.ContainsAny(rest[:at], "/#?") {
+		return errURL
 	}
 	return nil
 }
-
-// errUnescaped has no cause on purpose: parseError tells of it in general words.
-var errUnescaped = errors.New("unescaped password")

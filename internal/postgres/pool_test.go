@@ -16,6 +16,7 @@ const settings = `SELECT jsonb_build_object(
 	'statement_timeout', current_setting('statement_timeout'),
 	'lock_timeout', current_setting('lock_timeout'),
 	'idle_in_transaction_session_timeout', current_setting('idle_in_transaction_session_timeout'),
+	'default_transaction_isolation', current_setting('default_transaction_isolation'),
 	'TimeZone', current_setting('TimeZone'))`
 
 func TestOpen_bounds_every_connection_and_works_in_UTC(t *testing.T) {
@@ -31,7 +32,7 @@ func TestOpen_bounds_every_connection_and_works_in_UTC(t *testing.T) {
 	}
 	want := map[string]string{
 		"application_name": "sperrd", "statement_timeout": "10s", "lock_timeout": "5s",
-		"idle_in_transaction_session_timeout": "15s", "TimeZone": "UTC",
+		"idle_in_transaction_session_timeout": "15s", "TimeZone": "UTC", "default_transaction_isolation": "read committed",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
@@ -41,9 +42,9 @@ func TestOpen_bounds_every_connection_and_works_in_UTC(t *testing.T) {
 	}
 }
 
-func TestOpen_lets_the_URL_set_timeouts_but_not_the_time_zone(t *testing.T) {
+func TestOpen_lets_the_URL_set_timeouts_but_neither_time_zone_nor_isolation(t *testing.T) {
 	t.Parallel()
-	url := postgrestest.NewEmptyURL(t) + "&statement_timeout=3s&timezone=Asia/Tokyo"
+	url := postgrestest.NewEmptyURL(t) + "&statement_timeout=3s&timezone=Asia/Tokyo&default_transaction_isolation=serializable"
 	pool, err := postgres.Open(t.Context(), url, postgres.Options{ApplicationName: "sperrd check"})
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +56,7 @@ func TestOpen_lets_the_URL_set_timeouts_but_not_the_time_zone(t *testing.T) {
 	}
 	want := map[string]string{
 		"application_name": "sperrd check", "statement_timeout": "3s", "lock_timeout": "5s",
-		"idle_in_transaction_session_timeout": "15s", "TimeZone": "UTC",
+		"idle_in_transaction_session_timeout": "15s", "TimeZone": "UTC", "default_transaction_isolation": "read committed",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
@@ -67,6 +68,12 @@ func TestOpen_and_Migrator_never_show_the_password(t *testing.T) {
 	// Each part of the password is a word that stands nowhere else in the URL.
 	urls := map[string]string{
 		"port is no number":       "postgres://user:geheim@localhost:port/db",
+		"question mark, at sign":  "postgres://user:geheim?x@wort@127.0.0.1/db",
+		"parameter in password":   "postgres://user:geheim@wort?x=/y@127.0.0.1/db",
+		"leading blank":           " postgres://user:geheim@127.0.0.1/wort?sslmode=disable",
+		"scheme in capitals":      "POSTGRES://user:geheim@127.0.0.1/wort?sslmode=disable",
+		"another scheme":          "postgresql+asyncpg://user:geheim@127.0.0.1/wort?ssl=true",
+		"two words in password":   "host=localhost password=geheim wort dbname=db",
 		"at sign in password":     "postgres://user:geheim@wort@localhost/db",
 		"at sign, two hosts":      "postgres://user:geheim@wort@localhost,127.0.0.1:1/db",
 		"slash in password":       "postgres://user:geheim/wort@localhost/db",

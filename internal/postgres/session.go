@@ -69,10 +69,10 @@ func (m *Migrator) locked(ctx context.Context, files files, work func(*session) 
 // connConfig is a connection of its own kind: a migration may take its time,
 // but must not queue for ever behind somebody's lock.
 func (m *Migrator) connConfig() (*pgx.ConnConfig, error) {
-	config, err := pgx.ParseConfig(m.url)
-	if err == nil {
-		err = checkSplit(m.url)
+	if err := checkSplit(m.url); err != nil {
+		return nil, err
 	}
+	config, err := pgx.ParseConfig(m.url)
 	if err != nil {
 		return nil, parseError(m.url, err)
 	}

@@ -93,6 +93,10 @@ func (in ingester) order(e event.Event, data marketData, o Order) (Order, error)
 	}
 	readArbeitszeit(&o, data)
 	readTreffpunkt(&o, data)
+	if data.isNoText("hinweis") {
+		o.warn("hinweis is no text and was ignored")
+		delete(data, "hinweis")
+	}
 	hinweis, warnings := cleanMarketText("hinweis", data.text("hinweis"), maxFreeText)
 	o.Hinweis = nullable(hinweis)
 	o.warn(warnings...)

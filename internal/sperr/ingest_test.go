@@ -1,8 +1,10 @@
 package sperr
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -178,6 +180,26 @@ func TestAnEventThatIsNotOursButLooksLikeItIsNoticed(t *testing.T) {
 	}
 }
 
+func TestWhatAHumanShouldSeeIsAWarningInTheLog(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	b := newBench(t, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	odd := marketEvent(t, pidSperrauftrag, testMalo, nil)
+	odd.SetExtension("makopid", 0)
+	for text, e := range map[string]event.Event{
+		"event is not for the queue":                odd,
+		"Stornierung of a process without an order": marketEvent(t, pidStornierung, testMalo, nil),
+	} {
+		log.Reset()
+		if _, err := b.service.Receive(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+		if line := log.String(); !strings.Contains(line, "level=WARN") || !strings.Contains(line, text) {
+			t.Errorf("log = %q, want a warning %q", line, text)
+		}
+	}
+}
+
 func TestANumericPostcodeIsKept(t *testing.T) {
 	t.Parallel()
 	_, o, err := testIngester().read(marketEvent(t, pidSperrauftrag, testMalo, map[string]any{
@@ -280,6 +302,7 @@ func TestLesserFaultsAreWarningsOnTheOrder(t *testing.T) {
 		{"Arbeitszeit on a Sperrung", pidSperrauftrag, map[string]any{"arbeitszeit": "Z53"}, "carries no Arbeitszeit; the one given"},
 		{"partial Treffpunkt", pidSperrauftrag, map[string]any{"treffpunkt": map[string]any{"ort": "Berlin"}}, "plz, land, strasse or hinweis missing"},
 		{"unusable land", pidSperrauftrag, map[string]any{"treffpunkt": map[string]any{"land": "D3U"}}, "was dropped"},
+		{"a Hinweis that is no text", pidSperrauftrag, map[string]any{"hinweis": map[string]any{"a": 1}}, "hinweis is no text"},
 		{"a postcode that is no text", pidSperrauftrag, map[string]any{"treffpunkt": map[string]any{"plz": []any{1}}}, "treffpunkt.plz is no text"},
 		{"Treffpunkt as text", pidSperrauftrag, map[string]any{"treffpunkt": "vor der Tür"}, "is no JSON object and was ignored"},
 		{"over-long text", pidSperrauftrag, map[string]any{"hinweis": strings.Repeat("ü", 2561)}, "was cut to 2560"},

@@ -48,6 +48,15 @@ func (d marketData) text(name string) string {
 	return s
 }
 
+// isNoText reports whether a member is given and is neither a string nor a number.
+func (d marketData) isNoText(name string) bool {
+	switch d[name].Kind() {
+	case '{', '[', 't', 'f':
+		return true
+	}
+	return false
+}
+
 // pid is data.pid, a number or a string of digits; 0 where there is none.
 func (d marketData) pid() (int, error) {
 	s, ok := d.scalar("pid")
@@ -68,12 +77,11 @@ func (d marketData) treffpunkt() (t Treffpunkt, warnings []string) {
 		return Treffpunkt{}, []string{"treffpunkt " + err.Error() + " and was ignored"}
 	}
 	for _, part := range t.parts() {
-		switch parts[part.name].Kind() {
-		case '"', '0':
-			*part.value = parts.text(part.name)
-		case '{', '[', 't', 'f':
+		if parts.isNoText(part.name) {
 			warnings = append(warnings, "treffpunkt."+part.name+" is no text and was ignored")
+			continue
 		}
+		*part.value = parts.text(part.name)
 	}
 	return t, warnings
 }

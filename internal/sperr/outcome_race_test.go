@@ -67,6 +67,26 @@ func TestExactlyOneTerminalOutcomePerOrder(t *testing.T) {
 	}
 }
 
+func TestAClosingReportHoldsOnlyForTheVisitsItWasJudgedBy(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	order := b.receive(t, pidSperrauftrag, testMalo)
+	judged, err := b.service.failed(order, FailReport{Reason: "x", PruefschrittCode: ptr("A01"), Endgueltig: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.service.Fail(t.Context(), "b", order.ID, FailReport{Reason: "y"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.service.closeOrder(t.Context(), "a", order, judged.closing); !errors.Is(err, errVisitMeanwhile) {
+		t.Errorf("closeOrder = %v, want that a visit came between", err)
+	}
+	report, err := b.service.Fail(t.Context(), "a", order.ID, FailReport{Reason: "x", PruefschrittCode: ptr("A01"), Endgueltig: true})
+	if err != nil || report.Order.Sperrversuche != 2 {
+		t.Errorf("judged again: %+v, %v; want both visits counted", report.Order, err)
+	}
+}
+
 func TestConcurrentFirstVisitsCountOneByOne(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
