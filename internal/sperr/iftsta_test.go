@@ -71,6 +71,29 @@ func TestFailedDispatchKeepsTheReport(t *testing.T) {
 	}
 }
 
+func TestAReportAfterMakodsOwnDeadlineIsKeptWithAdvice(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.makod.SetDeadline(true)
+	e := marketEvent(t, pidSperrauftrag, testMalo, nil)
+	process := makodtest.Process{ID: e.Subject(), MaloID: testMalo, PID: pidSperrauftrag, ReceivedAt: testNow.AddDate(0, 0, -7)}
+	if _, err := b.makod.Spawn(process); err != nil {
+		t.Fatal(err)
+	}
+	receipt, err := b.service.Receive(t.Context(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := b.service.Execute(t.Context(), "team", receipt.OrderID, ExecuteReport{})
+	if err != nil || report.IFTSTA != DispatchNone {
+		t.Fatalf("Execute = %+v, %v; want recorded, not taken", report, err)
+	}
+	got := b.get(t, receipt.OrderID)
+	if got.Status != StatusExecuted || !strings.Contains(text(got.IFTSTALastError), "found Rejected") || !strings.Contains(text(got.IFTSTAEmpfehlung), "deadline") {
+		t.Errorf("order = %s, %q, %q", got.Status, text(got.IFTSTALastError), text(got.IFTSTAEmpfehlung))
+	}
+}
+
 func TestAnUnreachableMakodIsNotUnclear(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
