@@ -39,8 +39,9 @@ type Options struct {
 // ten seconds is an error for which IsUnavailable holds.
 //
 // Every connection ends a statement after 10 s, a wait for a lock after 5 s and
-// a transaction that idles after 15 s, and works in UTC whatever the time zone
-// of the server. A timeout or application_name given in the URL goes before.
+// a transaction that idles after 15 s, and works in UTC and at the isolation level
+// read committed, whatever the server's defaults. A timeout or application_name
+// given in the URL goes before.
 func Open(ctx context.Context, url string, opts Options) (*pgxpool.Pool, error) {
 	config, err := parseConfig(url)
 	if err != nil {
@@ -59,7 +60,6 @@ func Open(ctx context.Context, url string, opts Options) (*pgxpool.Pool, error) 
 		"lock_timeout":                        "5s",
 		"idle_in_transaction_session_timeout": "15s",
 	})
-
 	config.AfterConnect = scanInUTC
 
 	pool, err := pgxpool.NewWithConfig(ctx, config)
@@ -85,7 +85,8 @@ func scanInUTC(_ context.Context, conn *pgx.Conn) error {
 }
 
 // setDefaults adds to the start-up parameters of a connection what the URL does
-// not set. The time zone is not the operator's to choose, since instants are UTC, nor is the isolation.
+// not set. Time zone and isolation level are not the operator's to choose: instants
+// are UTC.
 func setDefaults(params, defaults map[string]string) {
 	for name, value := range defaults {
 		if _, given := params[name]; !given {

@@ -289,7 +289,8 @@ func (s *Service) recordVisit(ctx context.Context, actor string, order Order, f 
 // since it was read.
 var errVisitMeanwhile = errors.New("a visit was recorded meanwhile")
 
-// lostRace says why the guarded UPDATE of an outcome found nothing.
+// lostRace says why a guarded UPDATE found nothing: there is no such order, it is
+// closed, or, where the guard held the count of visits, errVisitMeanwhile.
 func (s *Service) lostRace(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
 	order, err := s.repo.get(ctx, tx, id)
 	if err != nil {

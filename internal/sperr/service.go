@@ -204,7 +204,7 @@ func (s *Service) Cancel(ctx context.Context, actor string, id uuid.UUID, reason
 			return err
 		}
 		if !ok {
-			return s.notPending(ctx, tx, id)
+			return s.lostRace(ctx, tx, id)
 		}
 		e, err := storniert(order, at)
 		if err != nil {
@@ -249,13 +249,4 @@ func (s *Service) record(ctx context.Context, tx pgx.Tx, e event.Event, c change
 		return err
 	}
 	return outbox.Enqueue(ctx, tx, outbox.Entry{Tenant: c.order.Tenant, OrderID: c.order.ID, Event: e})
-}
-
-// notPending says why a guarded UPDATE found nothing: no such order, or a closed one.
-func (s *Service) notPending(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
-	order, err := s.repo.get(ctx, tx, id)
-	if err != nil {
-		return err
-	}
-	return &NotPendingError{Order: order}
 }

@@ -89,16 +89,23 @@ func (c *Calendar) Holiday(d Date) (name string, ok bool) {
 	return name, ok
 }
 
+// start returns the place of d, from which n Werktage are to be counted.
+func (c *Calendar) start(d Date, n int) (int, error) {
+	i, err := c.index(d)
+	if err == nil && n < 0 {
+		err = fmt.Errorf("%d Werktage from %s: %w", n, d, errNegativeCount)
+	}
+	return i, err
+}
+
 // Add returns the n-th Werktag after d, and d itself for n = 0. A negative n is
 // an error.
 func (c *Calendar) Add(d Date, n int) (Date, error) {
-	i, err := c.index(d)
-	switch {
-	case err != nil:
+	i, err := c.start(d, n)
+	if err != nil {
 		return Date{}, err
-	case n < 0:
-		return Date{}, fmt.Errorf("%d Werktage from %s: %w", n, d, errNegativeCount)
-	case n == 0:
+	}
+	if n == 0 {
 		return d, nil
 	}
 	done := c.before[i+1]
@@ -112,13 +119,11 @@ func (c *Calendar) Add(d Date, n int) (Date, error) {
 // Sub returns the n-th Werktag before d, and d itself for n = 0. A negative n
 // is an error. Sub undoes Add only if d is a Werktag.
 func (c *Calendar) Sub(d Date, n int) (Date, error) {
-	i, err := c.index(d)
-	switch {
-	case err != nil:
+	i, err := c.start(d, n)
+	if err != nil {
 		return Date{}, err
-	case n < 0:
-		return Date{}, fmt.Errorf("%d Werktage from %s: %w", n, d, errNegativeCount)
-	case n == 0:
+	}
+	if n == 0 {
 		return d, nil
 	}
 	if n > c.before[i] {
