@@ -125,7 +125,7 @@ func databaseError(err error) error {
 
 // server puts the parts together, from the pool up.
 func (s *service) server() *http.Server {
-	repository := sperr.NewRepository(s.pool, s.config.Tenant)
+	repository := sperr.NewRepository(s.pool, s.config.Tenant, 8)
 	orders := sperr.NewService(s.pool, repository, s.makod, sperr.Options{
 		Calendar:          werktag.BDEW(),
 		PruefschrittCheck: sperr.PruefschrittCheck(s.config.PruefschrittCheck),

@@ -81,7 +81,7 @@ func newBench(t *testing.T, changes ...func(*settings)) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	set.options.Repository = sperr.NewRepository(b.pool, tenant)
+	set.options.Repository = sperr.NewRepository(b.pool, tenant, 8)
 	set.options.Service = sperr.NewService(b.pool, set.options.Repository, client, sperr.Options{
 		Calendar: werktag.BDEW(), PruefschrittCheck: sperr.PruefschrittRefuse,
 		RequestTimeout: 30 * time.Second, Lease: 60 * time.Second, FirstBackoff: 30 * time.Second, MaxBackoff: 2 * time.Hour,

@@ -46,7 +46,7 @@ func TestEventsAreGolden(t *testing.T) {
 		"fehlgeschlagen":               func() (event.Event, error) { return fehlgeschlagen(failed, at) },
 		"storniert":                    func() (event.Event, error) { return storniert(market, at) },
 		"ausfuehrung.ueberfaellig":     func() (event.Event, error) { return ausfuehrungUeberfaellig(market, at) },
-		"iftsta.ausstehend":            func() (event.Event, error) { return iftstaAusstehend(market, maxIFTSTAAttempts, at) },
+		"iftsta.ausstehend":            func() (event.Event, error) { return iftstaAusstehend(market, testMaxAttempts, at) },
 	} {
 		e, err := build()
 		if err != nil {

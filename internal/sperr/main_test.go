@@ -28,6 +28,8 @@ const (
 	testMalo   = "51238696012"
 	otherMalo  = "51238696781"
 	testLF     = "9900012345678"
+
+	testMaxAttempts = 8
 )
 
 // testNow is Thursday 2026-09-03, 10:00 in Berlin.
@@ -63,7 +65,7 @@ func newBenchOn(t *testing.T, pool *pgxpool.Pool, tenant string, change ...func(
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	repo := NewRepository(pool, tenant)
+	repo := NewRepository(pool, tenant, testMaxAttempts)
 	return &bench{pool: pool, repo: repo, service: NewService(pool, repo, client, options), makod: sim}
 }
 

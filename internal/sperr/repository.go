@@ -17,13 +17,15 @@ import (
 // only a Repository can change nothing. The reads are in this file and in
 // repository_list.go, repository_stats.go and repository_rejects.go.
 type Repository struct {
-	pool   *pgxpool.Pool
-	tenant string
+	pool        *pgxpool.Pool
+	tenant      string
+	maxAttempts int
 }
 
-// NewRepository reads and writes the orders of tenant.
-func NewRepository(pool *pgxpool.Pool, tenant string) *Repository {
-	return &Repository{pool: pool, tenant: tenant}
+// NewRepository reads and writes the orders of tenant. An outcome whose IFTSTA was
+// tried maxAttempts times is stuck: it waits for a human.
+func NewRepository(pool *pgxpool.Pool, tenant string, maxAttempts int) *Repository {
+	return &Repository{pool: pool, tenant: tenant, maxAttempts: maxAttempts}
 }
 
 // orderColumns are the columns of Order, in its order.

@@ -9,9 +9,6 @@ import (
 	"sperrd/internal/werktag"
 )
 
-// maxIFTSTAAttempts is the retry budget of one outcome.
-const maxIFTSTAAttempts = 8
-
 // Stats are the counters of the queue. The LF's date and the regulatory windows
 // are different questions and are counted apart.
 type Stats struct {
@@ -53,7 +50,7 @@ func (r *Repository) Stats(ctx context.Context, today werktag.Date) (Stats, erro
 			count(*) FILTER (WHERE outstanding AND iftsta_attempts >= @max_attempts) AS iftsta_stuck,
 			count(*) FILTER (WHERE vorlauffrist_eingehalten = false) AS vorlauffrist_verletzt,
 			(SELECT count(*) FROM webhook_rejects WHERE tenant = @tenant) AS webhook_rejects_offen
-		FROM orders`, pgx.NamedArgs{"tenant": r.tenant, "today": today, "max_attempts": maxIFTSTAAttempts})
+		FROM orders`, pgx.NamedArgs{"tenant": r.tenant, "today": today, "max_attempts": r.maxAttempts})
 	if err != nil {
 		return Stats{}, fmt.Errorf("count orders: %w", err)
 	}

@@ -1,0 +1,95 @@
+// Package loop runs the background work of the service: a step again and again
+// (Loop), and claimed work through a bounded number of hands (Pump). What a step
+// does, and what a claim is, belongs to the packages that use it.
+package loop
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+)
+
+// The pauses of a loop whose step fails: the first one, doubled each time up to the
+// longest. The jitter keeps replicas that failed together from returning together.
+const (
+	firstPause   = time.Second
+	longestPause = 30 * time.Second
+)
+
+// Loop runs a step until its context ends.
+type Loop struct {
+	// Name stands in every line that the loop logs.
+	Name string
+	// Step does the work once and says how long the loop may rest after it; 0 is
+	// not at all. It must end by itself: each thing it waits for has a bound. The end
+	// of its context asks it to begin nothing new and to finish what it has begun.
+	Step func(ctx context.Context) (rest time.Duration, err error)
+	// Wake ends a rest early; it may be nil. It does not shorten the pause after a
+	// failure, or every commit would repeat the failure.
+	Wake   *Signal
+	Logger *slog.Logger
+}
+
+// Run returns when ctx has ended and the step in hand with it. A step that fails is
+// logged once, at its first failure or when it fails in another way, and once more when
+// the loop works again; the loop goes on meanwhile, slower and slower.
+func (l Loop) Run(ctx context.Context) {
+	var trouble trouble
+	for ctx.Err() == nil {
+		rest, err := l.Step(ctx)
+		switch {
+		case err == nil:
+			l.recovered(ctx, &trouble)
+			pause(ctx, rest, l.Wake)
+		case ctx.Err() == nil:
+			l.failed(ctx, &trouble, err)
+			pause(ctx, trouble.pause(), nil)
+		}
+	}
+}
+
+// trouble is an unbroken series of failures.
+type trouble struct {
+	failures int
+	text     string // of the failure that was logged
+}
+
+// pause is the wait after the failures so far.
+func (t trouble) pause() time.Duration {
+	wait := longestPause
+	if doublings := t.failures - 1; doublings < 5 {
+		wait = min(firstPause<<doublings, longestPause)
+	}
+	return wait/2 + rand.N(wait/2+1)
+}
+
+func (l Loop) failed(ctx context.Context, t *trouble, err error) {
+	t.failures++
+	if t.text == err.Error() {
+		return
+	}
+	t.text = err.Error()
+	l.Logger.ErrorContext(ctx, "loop fails and goes on trying", "loop", l.Name, "error", err)
+}
+
+func (l Loop) recovered(ctx context.Context, t *trouble) {
+	if t.failures > 0 {
+		l.Logger.InfoContext(ctx, "loop works again", "loop", l.Name, "failures", t.failures)
+	}
+	*t = trouble{}
+}
+
+// pause waits until wait has passed, wake is set or ctx has ended.
+func pause(ctx context.Context, wait time.Duration, wake *Signal) {
+	if wait <= 0 {
+		return
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-wake.wait():
+	}
+}

@@ -1,0 +1,17 @@
+CREATE OR REPLACE FUNCTION sperr_orders_iftsta_reset() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.iftsta_next_attempt_at := now();
+    NEW.iftsta_escalated_at    := NULL;
+    NEW.iftsta_resets          := OLD.iftsta_resets + 1;
+    NEW.updated_at             := now();
+    INSERT INTO sperr_order_history (tenant, order_id, actor, action, from_status, to_status, detail)
+    VALUES (NEW.tenant, NEW.id, COALESCE(NULLIF(current_setting('sperrd.actor', true), ''), 'sql:' || session_user),
+            'iftsta_reset', OLD.status, NEW.status,
+            jsonb_build_object('attempts', OLD.iftsta_attempts, 'reset', OLD.iftsta_resets + 1));
+    RETURN NEW;
+END $$;
+CREATE INDEX sperr_orders_iftsta_outstanding ON sperr_orders (tenant, iftsta_next_attempt_at)
+    WHERE status IN ('executed', 'failed') AND process_id IS NOT NULL AND iftsta_dispatched_at IS NULL;
+DROP INDEX sperr_orders_iftsta_unannounced;
+DROP INDEX sperr_orders_iftsta_due;
+ALTER TABLE sperr_orders DROP COLUMN iftsta_in_flight;

@@ -1,0 +1,37 @@
+-- What the retry queue of the IFTSTA needs beside its lease column.
+
+-- Somebody sends the outcome now, until iftsta_next_attempt_at at most. It tells a
+-- lease from a backoff, which are the same column.
+ALTER TABLE sperr_orders ADD COLUMN iftsta_in_flight BOOLEAN NOT NULL DEFAULT false;
+
+-- The claim takes the least tried outcomes first, so that a thousand that makod keeps
+-- refusing stand behind the one that it has not seen yet, and those whose attempts
+-- are spent are never walked over.
+CREATE INDEX sperr_orders_iftsta_due ON sperr_orders (tenant, iftsta_attempts, iftsta_next_attempt_at)
+    WHERE status IN ('executed', 'failed') AND process_id IS NOT NULL AND iftsta_dispatched_at IS NULL;
+DROP INDEX sperr_orders_iftsta_outstanding;
+-- What may still have to be announced as de.sperr.iftsta.ausstehend.
+CREATE INDEX sperr_orders_iftsta_unannounced ON sperr_orders (tenant, iftsta_faellig_am)
+    WHERE status IN ('executed', 'failed') AND process_id IS NOT NULL AND iftsta_dispatched_at IS NULL
+      AND iftsta_escalated_at IS NULL;
+
+-- A reset begins a new cycle at once, but never while somebody sends: two commands
+-- under one key must not meet in makod. The send under way ends or its lease does,
+-- and the new cycle begins then.
+CREATE OR REPLACE FUNCTION sperr_orders_iftsta_reset() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT OLD.iftsta_in_flight THEN
+        NEW.iftsta_next_attempt_at := now();
+    ELSE
+        NEW.iftsta_next_attempt_at := GREATEST(OLD.iftsta_next_attempt_at, now());
+    END IF;
+    NEW.iftsta_escalated_at := NULL;
+    NEW.iftsta_resets       := OLD.iftsta_resets + 1;
+    NEW.updated_at          := now();
+    INSERT INTO sperr_order_history (tenant, order_id, actor, action, from_status, to_status, detail)
+    VALUES (NEW.tenant, NEW.id, COALESCE(NULLIF(current_setting('sperrd.actor', true), ''), 'sql:' || session_user),
+            'iftsta_reset', OLD.status, NEW.status,
+            jsonb_strip_nulls(jsonb_build_object('attempts', OLD.iftsta_attempts, 'reset', OLD.iftsta_resets + 1,
+                'reason', NULLIF(current_setting('sperrd.reason', true), ''))));
+    RETURN NEW;
+END $$;
