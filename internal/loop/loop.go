@@ -7,6 +7,7 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -17,13 +18,19 @@ const (
 	longestPause = 30 * time.Second
 )
 
+// remembered is how many texts of a series of failures are known as logged. It does not
+// help against texts that never repeat, as with a port or a process id in them; there the
+// pauses keep the log short: at most eight lines in the first minute, four in each later.
+const remembered = 8
+
 // Loop runs a step until its context ends.
 type Loop struct {
 	// Name stands in every line that the loop logs.
 	Name string
 	// Step does the work once and says how long the loop may rest after it; 0 is
-	// not at all. It must end by itself: each thing it waits for has a bound. The end
-	// of its context asks it to begin nothing new and to finish what it has begun.
+	// not at all. With an error the rest does not count. It must end by itself: each
+	// thing it waits for has a bound. The end of its context asks it to begin nothing
+	// new and to finish what it has begun.
 	Step func(ctx context.Context) (rest time.Duration, err error)
 	// Wake ends a rest early; it may be nil. It does not shorten the pause after a
 	// failure, or every commit would repeat the failure.
@@ -31,20 +38,22 @@ type Loop struct {
 	Logger *slog.Logger
 }
 
-// Run returns when ctx has ended and the step in hand with it. A step that fails is
-// logged once, at its first failure or when it fails in another way, and once more when
-// the loop works again; the loop goes on meanwhile, slower and slower.
+// Run returns when ctx has ended and the step in hand with it. A series of failures is
+// logged once for each text of an error, and once more when the loop works again; the
+// loop goes on meanwhile, slower and slower. Whoever runs a Pump in it calls Settle next.
 func (l Loop) Run(ctx context.Context) {
 	var trouble trouble
 	for ctx.Err() == nil {
 		rest, err := l.Step(ctx)
 		switch {
-		case err == nil:
-			l.recovered(ctx, &trouble)
-			pause(ctx, rest, l.Wake)
-		case ctx.Err() == nil:
+		case ctx.Err() != nil:
+			// A step that was told to stop has neither failed nor recovered.
+		case err != nil:
 			l.failed(ctx, &trouble, err)
 			pause(ctx, trouble.pause(), nil)
+		default:
+			l.recovered(ctx, &trouble)
+			pause(ctx, rest, l.Wake)
 		}
 	}
 }
@@ -52,7 +61,7 @@ func (l Loop) Run(ctx context.Context) {
 // trouble is an unbroken series of failures.
 type trouble struct {
 	failures int
-	text     string // of the failure that was logged
+	logged   []string // the texts that were logged last
 }
 
 // pause is the wait after the failures so far.
@@ -66,10 +75,14 @@ func (t trouble) pause() time.Duration {
 
 func (l Loop) failed(ctx context.Context, t *trouble, err error) {
 	t.failures++
-	if t.text == err.Error() {
+	text := err.Error()
+	if slices.Contains(t.logged, text) {
 		return
 	}
-	t.text = err.Error()
+	if len(t.logged) == remembered {
+		t.logged = slices.Delete(t.logged, 0, 1)
+	}
+	t.logged = append(t.logged, text)
 	l.Logger.ErrorContext(ctx, "loop fails and goes on trying", "loop", l.Name, "error", err)
 }
 

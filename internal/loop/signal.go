@@ -1,7 +1,8 @@
 package loop
 
 // Signal tells a loop that there is work now. Set never blocks, and signals that
-// nobody has taken yet are one. It is safe for concurrent use.
+// nobody has taken yet are one. It belongs to one loop: of two that waited, one would
+// wake. It is safe for concurrent use.
 type Signal struct {
 	c chan struct{}
 }
