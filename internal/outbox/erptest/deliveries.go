@@ -86,11 +86,20 @@ func (s *Server) Overlaps() int {
 	return len(s.deliveriesWhere(func(d *Delivery) bool { return d.Overlapped }))
 }
 
+// WaitBegun waits until n deliveries have arrived since the start: the way to
+// know that one hangs. It fails when ctx ends or with ErrClosed.
+func (s *Server) WaitBegun(ctx context.Context, n int) error {
+	if err := s.await(ctx, func() bool { return len(s.deliveries) >= n }); err != nil {
+		return fmt.Errorf("wait for %d deliveries to begin: %w", n, err)
+	}
+	return nil
+}
+
 // WaitEnded waits until n deliveries have ended since the start, however they
 // did. It fails when ctx ends or with ErrClosed.
 func (s *Server) WaitEnded(ctx context.Context, n int) error {
 	if err := s.await(ctx, func() bool { return s.ended >= n }); err != nil {
-		return fmt.Errorf("wait for %d deliveries: %w", n, err)
+		return fmt.Errorf("wait for %d deliveries to end: %w", n, err)
 	}
 	return nil
 }
@@ -115,6 +124,7 @@ func (s *Server) begin(m *message) *Delivery {
 		s.inFlight[d.OrderID]++
 	}
 	s.deliveries = append(s.deliveries, d)
+	s.broadcast()
 	return d
 }
 
