@@ -1,5 +1,10 @@
 // Package outbox keeps the de.sperr.* events between the transaction that wrote
-// them and the ERP. It owns the table event_outbox. It never changes an order.
+// them and the ERP, and delivers them there. It owns the table event_outbox. It
+// never changes an order.
+//
+// The events of one order are delivered in the order in which they were enqueued: the
+// next one is offered only when the earlier one is recorded as delivered or as a dead
+// letter. Every event is delivered at least once, and always under the same id.
 package outbox
 
 import (
@@ -19,25 +24,39 @@ type Entry struct {
 	Event   event.Event
 }
 
-// Enqueue writes the event in tx, so that it exists exactly when the change it
-// tells of does. The events of one order are delivered in the order in which they
-// are enqueued; an event whose id is already there is the same event and changes
-// nothing.
-func Enqueue(ctx context.Context, tx pgx.Tx, entry Entry) error {
-	if err := entry.Event.Validate(); err != nil {
-		return fmt.Errorf("enqueue event %s: %w", entry.Event.Type(), err)
+// Enqueue writes the events in tx, so that they exist exactly when the change they
+// tell of does. It is one statement, however many they are. The events of one order
+// are delivered in the order of the entries, and after those enqueued before; for
+// that tx must have written the order's row, or another transaction about it could
+// commit its later event first. An event whose id is already there is the same event
+// and changes nothing.
+func Enqueue(ctx context.Context, tx pgx.Tx, entries ...Entry) error {
+	if len(entries) == 0 {
+		return nil
 	}
-	envelope, err := json.Marshal(entry.Event)
-	if err != nil {
-		return fmt.Errorf("enqueue event %s: %w", entry.Event.Type(), err)
+	var tenants, orders, ids, types, envelopes []string
+	for _, e := range entries {
+		if err := e.Event.Validate(); err != nil {
+			return fmt.Errorf("enqueue event %s: %w", e.Event.Type(), err)
+		}
+		envelope, err := json.Marshal(e.Event)
+		if err != nil {
+			return fmt.Errorf("enqueue event %s: %w", e.Event.Type(), err)
+		}
+		tenants, orders = append(tenants, e.Tenant), append(orders, e.OrderID.String())
+		ids, types, envelopes = append(ids, e.Event.ID()), append(types, e.Event.Type()), append(envelopes, string(envelope))
 	}
-	_, err = tx.Exec(ctx, `
+	// seq is drawn after the sort.
+	_, err := tx.Exec(ctx, `
 		INSERT INTO event_outbox (tenant, order_id, event_id, ce_type, envelope)
-		VALUES ($1, $2, $3, $4, $5)
+		SELECT tenant, order_id, event_id, ce_type, envelope::jsonb
+		FROM unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[])
+			WITH ORDINALITY AS e (tenant, order_id, event_id, ce_type, envelope, position)
+		ORDER BY position
 		ON CONFLICT (event_id) DO NOTHING`,
-		entry.Tenant, entry.OrderID, entry.Event.ID(), entry.Event.Type(), envelope)
+		tenants, orders, ids, types, envelopes)
 	if err != nil {
-		return fmt.Errorf("enqueue event %s: %w", entry.Event.Type(), err)
+		return fmt.Errorf("enqueue %d events, the first a %s: %w", len(entries), types[0], err)
 	}
 	return nil
 }

@@ -1,0 +1,139 @@
+package outbox
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/google/uuid"
+
+	"sperrd/internal/webhook"
+)
+
+const (
+	connectTimeout = 5 * time.Second
+	// idleTimeout stays below what proxies commonly grant (60 s and more), so that
+	// this side closes an idle connection first.
+	idleTimeout = 30 * time.Second
+	maxIdle     = 64
+	// maxAnswer bounds what is read of an answer, in bytes. Nothing in it matters but
+	// the beginning, for the operator.
+	maxAnswer = 64 << 10
+)
+
+// Client delivers events to one ERP. It is safe for concurrent use.
+type Client struct {
+	url       string
+	signer    *webhook.Signer
+	timeout   time.Duration
+	transport *http.Transport
+	now       func() time.Time
+	redact    func(string) string
+}
+
+// NewClient returns a client of the ERP at url, an http or https URL that may have a
+// path and a query but no user and no fragment. Deliveries are signed with secret, see
+// [webhook.NewSigner]. One that has no answer after timeout, connecting included, has
+// failed. now is the clock of the signatures. No error of NewClient contains the URL
+// or the secret: either may be what lets somebody in.
+func NewClient(rawURL, secret string, timeout time.Duration, now func() time.Time) (*Client, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, errors.New("ERP webhook URL cannot be parsed") // the cause quotes it
+	}
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, errors.New("ERP webhook URL must begin with http:// or https://")
+	case u.Hostname() == "":
+		return nil, errors.New("ERP webhook URL names no host")
+	case u.User != nil || u.Fragment != "":
+		return nil, errors.New("ERP webhook URL must not have a user or a fragment")
+	case timeout <= 0:
+		return nil, fmt.Errorf("ERP timeout must be positive, is %v", timeout)
+	}
+	signer, err := webhook.NewSigner(secret)
+	if err != nil {
+		return nil, fmt.Errorf("ERP: %w", err)
+	}
+	return &Client{
+		url: u.String(), signer: signer, timeout: timeout,
+		transport: newTransport(), now: now, redact: newRedactor(u, secret),
+	}, nil
+}
+
+// newTransport returns a transport of our own. It knows no proxy, since a variable in
+// the environment must not divert the events, and speaks HTTP/1.1 only, because the
+// HTTP/2 client repeats requests by rules of its own.
+func newTransport() *http.Transport {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 15 * time.Second}
+	return &http.Transport{
+		Protocols:              protocols,
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    connectTimeout,
+		MaxIdleConns:           maxIdle,
+		MaxIdleConnsPerHost:    maxIdle,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: maxAnswer,
+		DisableCompression:     true,
+	}
+}
+
+// Close closes the idle connections. Deliveries that are under way finish.
+func (c *Client) Close() {
+	c.transport.CloseIdleConnections()
+}
+
+// deliver sends the event once. Only a 2xx is success; everything else is a failure.
+func (c *Client) deliver(ctx context.Context, eventID string, envelope []byte) *failure {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	req, err := c.request(ctx, eventID, envelope)
+	if err != nil {
+		return &failure{code: "not_sent", text: "the request cannot be built"}
+	}
+	// The transport is called directly: an http.Client on top would follow redirects,
+	// and quote the URL in its errors.
+	resp, err := c.transport.RoundTrip(req)
+	if err != nil {
+		return c.transportFailure(err)
+	}
+	defer resp.Body.Close()
+	var body []byte
+	if resp.StatusCode != http.StatusSwitchingProtocols { // its body is the connection, which may never end
+		// What broke off is good enough to quote, and a status counts without its body.
+		body, _ = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	}
+	if resp.StatusCode/100 == 2 {
+		return nil
+	}
+	return c.refusal(resp, body)
+}
+
+// request builds one delivery. The id and the bytes are the same each time; the rest
+// is of this delivery alone.
+func (c *Client) request(ctx context.Context, eventID string, envelope []byte) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(envelope))
+	if err != nil {
+		return nil, err
+	}
+	req.GetBody = nil // without it the transport cannot repeat a request by itself
+	now := c.now()
+	req.Header = c.signer.Sign(eventID, now, envelope)
+	req.Header.Set("Content-Type", event.ApplicationCloudEventsJSON)
+	req.Header.Set("User-Agent", "sperrd")
+	// These two are written as the market's API documents spell them.
+	req.Header["transactionId"] = []string{uuid.NewString()}
+	req.Header["creationDateTime"] = []string{now.UTC().Format("2006-01-02T15:04:05.000Z")}
+	return req, nil
+}

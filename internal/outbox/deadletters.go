@@ -1,0 +1,124 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// MaxRequeue is how many dead letters one call of [Requeue] moves, at most.
+const MaxRequeue = 1000
+
+// Depth is how much of a tenant's outbox the ERP does not have.
+type Depth struct {
+	Pending       int64      // neither delivered nor given up
+	DeadLetters   int64      // given up
+	OldestPending *time.Time // when the oldest pending event was enqueued; nil without any
+}
+
+// GetDepth counts what is not delivered. It reads none of the delivered rows.
+func GetDepth(ctx context.Context, pool *pgxpool.Pool, tenant string) (Depth, error) {
+	var d Depth
+	err := pool.QueryRow(ctx, `
+		SELECT p.pending, d.dead, p.oldest
+		FROM (SELECT count(*) AS pending, min(created_at) AS oldest FROM event_outbox
+			WHERE tenant = $1 AND delivered_at IS NULL AND dead_lettered_at IS NULL) p,
+		     (SELECT count(*) AS dead FROM event_outbox
+			WHERE tenant = $1 AND dead_lettered_at IS NOT NULL) d`, tenant).
+		Scan(&d.Pending, &d.DeadLetters, &d.OldestPending)
+	if err != nil {
+		return Depth{}, fmt.Errorf("count the events of the outbox: %w", err)
+	}
+	return d, nil
+}
+
+// ListOptions say what [List] lists.
+type ListOptions struct {
+	Tenant      string
+	DeadLetters bool // dead letters; otherwise what is pending
+	Limit       int  // most rows; at least 1
+}
+
+// Row is an event that the ERP does not have, without its content.
+type Row struct {
+	EventID        string
+	Type           string
+	OrderID        uuid.UUID
+	Attempts       int
+	CreatedAt      time.Time
+	FirstAttemptAt *time.Time // nil before the first attempt
+	NextAttemptAt  time.Time  // of no meaning for a dead letter
+	DeadLetteredAt *time.Time // nil while pending
+	LastError      *string    // of the last attempt that failed
+}
+
+// List returns the events that are not delivered, oldest first: dead letters by the
+// moment they became that, pending ones as they were enqueued. more tells that there
+// are others.
+func List(ctx context.Context, pool *pgxpool.Pool, o ListOptions) (list []Row, more bool, err error) {
+	where := `delivered_at IS NULL AND dead_lettered_at IS NULL ORDER BY seq`
+	if o.DeadLetters {
+		where = `dead_lettered_at IS NOT NULL ORDER BY dead_lettered_at, seq`
+	}
+	rows, err := pool.Query(ctx, `
+		SELECT event_id, ce_type AS "type", order_id, attempts, created_at,
+			first_attempt_at, next_attempt_at, dead_lettered_at, last_error
+		FROM event_outbox WHERE tenant = $1 AND `+where+` LIMIT $2`, o.Tenant, o.Limit+1)
+	if err != nil {
+		return nil, false, fmt.Errorf("list the events of the outbox: %w", err)
+	}
+	list, err = pgx.CollectRows(rows, pgx.RowToStructByName[Row])
+	if err != nil {
+		return nil, false, fmt.Errorf("list the events of the outbox: %w", err)
+	}
+	if len(list) > o.Limit {
+		return list[:o.Limit], true, nil
+	}
+	return list, false, nil
+}
+
+// Requeued is a dead letter that is pending again.
+type Requeued struct {
+	EventID string
+	Type    string
+	OrderID uuid.UUID
+}
+
+// Requeue makes dead letters of the tenant pending again, due at once and with all of
+// their time before them, and returns them as they were enqueued. eventIDs names them;
+// without any all are meant. Ids that are no dead letters of the tenant are passed
+// over. What went wrong stays readable as the last error until the next attempt.
+//
+// One call moves at most [MaxRequeue], those first that have been dead longest. A
+// caller with more repeats it until fewer come back, within the same transaction: a
+// drainer sees none of them before the commit, so they cannot die again meanwhile.
+//
+// Later events of the order may have been delivered while this one was dead, and one
+// may just be under way. The ERP gets the requeued event after them, with its old time.
+func Requeue(ctx context.Context, tx pgx.Tx, tenant string, eventIDs []string) ([]Requeued, error) {
+	rows, err := tx.Query(ctx, `
+		WITH dead AS (
+			SELECT id FROM event_outbox
+			WHERE tenant = @tenant AND dead_lettered_at IS NOT NULL
+			  AND (@all::bool OR event_id = ANY (@event_ids::text[]))
+			ORDER BY dead_lettered_at, seq LIMIT @limit FOR UPDATE),
+		requeued AS (
+			UPDATE event_outbox o SET
+				dead_lettered_at = NULL, attempts = 0, first_attempt_at = NULL, next_attempt_at = now()
+			FROM dead WHERE o.tenant = @tenant AND o.id = dead.id
+			RETURNING o.event_id, o.ce_type, o.order_id, o.seq)
+		SELECT event_id, ce_type AS "type", order_id FROM requeued ORDER BY seq`,
+		pgx.NamedArgs{"tenant": tenant, "all": len(eventIDs) == 0, "event_ids": eventIDs, "limit": MaxRequeue})
+	if err != nil {
+		return nil, fmt.Errorf("requeue dead letters: %w", err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[Requeued])
+	if err != nil {
+		return nil, fmt.Errorf("requeue dead letters: %w", err)
+	}
+	return list, nil
+}

@@ -1,0 +1,162 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+const (
+	claimTimeout  = 10 * time.Second
+	recordTimeout = 5 * time.Second
+	// pruneBatch is how many rows one statement deletes.
+	pruneBatch = 1000
+)
+
+// queue is the table as the drainer of one tenant sees it. Each method is one
+// statement and so one transaction.
+type queue struct {
+	pool   *pgxpool.Pool
+	tenant string
+}
+
+// claim is the right to send one event once, until the lease ends.
+type claim struct {
+	id       uuid.UUID
+	eventID  string
+	orderID  uuid.UUID
+	ceType   string
+	envelope []byte // the same bytes each time: jsonb has one text
+	attempts int    // this one included
+	lease    time.Time
+	until    time.Time // when the lease ends on this process's clock
+}
+
+// claim leases at most limit events that are due, the least tried first. Of one order
+// it takes only the first that is neither delivered nor a dead letter.
+func (q queue) claim(ctx context.Context, limit int, lease time.Duration) ([]claim, error) {
+	rows, err := q.pool.Query(ctx, `
+		WITH due AS (
+			SELECT o.id FROM event_outbox o
+			WHERE o.tenant = @tenant AND o.next_attempt_at <= now()
+			  AND o.delivered_at IS NULL AND o.dead_lettered_at IS NULL
+			  AND NOT EXISTS (
+				SELECT FROM event_outbox e
+				WHERE e.tenant = o.tenant AND e.order_id = o.order_id AND e.seq < o.seq
+				  AND e.delivered_at IS NULL AND e.dead_lettered_at IS NULL)
+			ORDER BY o.attempts, o.next_attempt_at
+			LIMIT @limit FOR UPDATE OF o SKIP LOCKED)
+		UPDATE event_outbox o SET
+			attempts = o.attempts + 1, next_attempt_at = now() + @lease::interval,
+			first_attempt_at = coalesce(o.first_attempt_at, now())
+		FROM due WHERE o.tenant = @tenant AND o.id = due.id
+		RETURNING o.id, o.event_id, o.order_id, o.ce_type, o.envelope::text, o.attempts, o.next_attempt_at`,
+		pgx.NamedArgs{"tenant": q.tenant, "limit": limit, "lease": lease})
+	if err != nil {
+		return nil, fmt.Errorf("claim events: %w", err)
+	}
+	claims, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c claim, err error) {
+		var envelope string
+		err = row.Scan(&c.id, &c.eventID, &c.orderID, &c.ceType, &envelope, &c.attempts, &c.lease)
+		c.envelope = []byte(envelope)
+		return c, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claim events: %w", err)
+	}
+	return claims, nil
+}
+
+// The statements that end claims. Each takes effect only where the lease still stands
+// and returns the ids of those events, and whether they became dead letters.
+const (
+	sqlDelivered = `
+		UPDATE event_outbox o SET delivered_at = now(), last_error = NULL
+		FROM unnest(@ids::uuid[], @leases::timestamptz[]) AS r (id, lease)
+		WHERE o.tenant = @tenant AND o.id = r.id AND o.next_attempt_at = r.lease
+		  AND o.delivered_at IS NULL AND o.dead_lettered_at IS NULL
+		RETURNING o.id, false`
+
+	// The later events of the order have to wait as long. They are put off with it, so
+	// that a claim need not walk over thousands that cannot go; one that has been tried
+	// before may be under way and is left alone.
+	sqlFailed = `
+		WITH failed AS (
+			UPDATE event_outbox o SET
+				last_error = r.error, next_attempt_at = now() + r.wait,
+				dead_lettered_at = CASE WHEN r.permanent OR o.first_attempt_at + @give_up_after::interval <= now()
+					THEN now() END
+			FROM unnest(@ids::uuid[], @leases::timestamptz[], @errors::text[], @permanent::bool[], @waits::interval[])
+				AS r (id, lease, error, permanent, wait)
+			WHERE o.tenant = @tenant AND o.id = r.id AND o.next_attempt_at = r.lease
+			  AND o.delivered_at IS NULL AND o.dead_lettered_at IS NULL
+			RETURNING o.id, o.order_id, o.seq, o.next_attempt_at, o.dead_lettered_at IS NOT NULL AS dead),
+		followers AS (
+			UPDATE event_outbox o SET next_attempt_at = failed.next_attempt_at
+			FROM failed
+			WHERE NOT failed.dead AND o.tenant = @tenant AND o.order_id = failed.order_id AND o.seq > failed.seq
+			  AND o.delivered_at IS NULL AND o.dead_lettered_at IS NULL
+			  AND o.attempts = 0 AND o.next_attempt_at < failed.next_attempt_at)
+		SELECT id, dead FROM failed`
+
+	// Nothing was sent: the attempt is given back.
+	sqlUnsent = `
+		UPDATE event_outbox o SET
+			attempts = o.attempts - 1, next_attempt_at = now() + r.wait,
+			first_attempt_at = CASE WHEN o.attempts > 1 THEN o.first_attempt_at END
+		FROM unnest(@ids::uuid[], @leases::timestamptz[], @waits::interval[]) AS r (id, lease, wait)
+		WHERE o.tenant = @tenant AND o.id = r.id AND o.next_attempt_at = r.lease
+		  AND o.delivered_at IS NULL AND o.dead_lettered_at IS NULL
+		RETURNING o.id, false`
+)
+
+// end writes results, which are all of one kind. Those that are missing in what it
+// returns had lost their lease; of the others it says whether they are dead letters.
+func (q queue) end(ctx context.Context, k kind, results []result, giveUpAfter time.Duration) (map[uuid.UUID]bool, error) {
+	var (
+		ids       []uuid.UUID
+		leases    []time.Time
+		texts     []string
+		permanent []bool
+		waits     []time.Duration
+	)
+	for _, r := range results {
+		ids, leases, waits = append(ids, r.claim.id), append(leases, r.claim.lease), append(waits, r.wait)
+		texts, permanent = append(texts, r.failure.text), append(permanent, r.failure.permanent)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	defer cancel()
+	rows, err := q.pool.Query(ctx, k.statement(), pgx.NamedArgs{
+		"tenant": q.tenant, "ids": ids, "leases": leases, "waits": waits,
+		"errors": texts, "permanent": permanent, "give_up_after": giveUpAfter,
+	})
+	if err != nil {
+		return nil, err
+	}
+	ended := make(map[uuid.UUID]bool, len(results))
+	var id uuid.UUID
+	var dead bool
+	_, err = pgx.ForEachRow(rows, []any{&id, &dead}, func() error {
+		ended[id] = dead
+		return nil
+	})
+	return ended, err
+}
+
+// prune deletes at most limit events that were delivered longer than retention ago.
+func (q queue) prune(ctx context.Context, retention time.Duration, limit int) (deleted int64, err error) {
+	tag, err := q.pool.Exec(ctx, `
+		DELETE FROM event_outbox WHERE tenant = @tenant AND id IN (
+			SELECT id FROM event_outbox
+			WHERE tenant = @tenant AND delivered_at < now() - @retention::interval
+			ORDER BY delivered_at LIMIT @limit FOR UPDATE SKIP LOCKED)`,
+		pgx.NamedArgs{"tenant": q.tenant, "retention": retention, "limit": limit})
+	if err != nil {
+		return 0, fmt.Errorf("delete delivered events: %w", err)
+	}
+	return tag.RowsAffected(), nil
+}

@@ -1,0 +1,3 @@
+CREATE INDEX event_outbox_pending ON event_outbox (tenant, next_attempt_at)
+    WHERE delivered_at IS NULL AND dead_lettered_at IS NULL;
+DROP INDEX event_outbox_due;
