@@ -17,40 +17,62 @@ type Stats struct {
 	Executed             int64 `db:"executed" json:"executed"`
 	Failed               int64 `db:"failed" json:"failed"`
 	Cancelled            int64 `db:"cancelled" json:"cancelled"`
-	OverduePending       int64 `db:"overdue_pending" json:"overdue_pending"`           // pending, the LF's date has passed
-	FixterminVerpasst    int64 `db:"fixtermin_verpasst" json:"fixtermin_verpasst"`     // of those, a DTM+203: a broken commitment
-	FristUeberschritten  int64 `db:"frist_ueberschritten" json:"frist_ueberschritten"` // pending past its 6-WT window
-	IFTSTAOutstanding    int64 `db:"iftsta_outstanding" json:"iftsta_outstanding"`     // closed, the LF not informed yet
-	IFTSTAUeberfaellig   int64 `db:"iftsta_ueberfaellig" json:"iftsta_ueberfaellig"`   // of those, past the 1-WT window
-	IFTSTAStuck          int64 `db:"iftsta_stuck" json:"iftsta_stuck"`                 // of those, past the retry budget
-	VorlauffristVerletzt int64 `db:"vorlauffrist_verletzt" json:"vorlauffrist_verletzt"`
+	OverduePending       int64 `db:"overdue_pending" json:"overdue_pending"`             // pending, the LF's date has passed
+	FixterminVerpasst    int64 `db:"fixtermin_verpasst" json:"fixtermin_verpasst"`       // of those, a DTM+203: a broken commitment
+	FristUeberschritten  int64 `db:"frist_ueberschritten" json:"frist_ueberschritten"`   // pending past its 6-WT window
+	IFTSTAOutstanding    int64 `db:"iftsta_outstanding" json:"iftsta_outstanding"`       // closed, the LF not informed yet
+	IFTSTAUeberfaellig   int64 `db:"iftsta_ueberfaellig" json:"iftsta_ueberfaellig"`     // of those, past the 1-WT window
+	IFTSTAStuck          int64 `db:"iftsta_stuck" json:"iftsta_stuck"`                   // of those, past the retry budget
+	VorlauffristVerletzt int64 `db:"vorlauffrist_verletzt" json:"vorlauffrist_verletzt"` // pending and closed
 	WebhookRejectsOffen  int64 `db:"webhook_rejects_offen" json:"webhook_rejects_offen"`
 }
 
-// Stats counts the tenant's orders as of the Berlin day today.
-func (r *Repository) Stats(ctx context.Context, today werktag.Date) (Stats, error) {
-	rows, err := r.pool.Query(ctx, `
-		WITH orders AS (
-			SELECT *,
-				status = 'pending' AS open,
-				status IN ('executed', 'failed') AND process_id IS NOT NULL AND iftsta_dispatched_at IS NULL AS outstanding
-			FROM sperr_orders WHERE tenant = @tenant
-		)
+// countOrders is one statement, so that everything in it is seen at one moment: an
+// order that is being closed counts as pending or as closed, never as both. Open work
+// is counted over the partial indexes that hold nothing else; their conditions must
+// stand here as they do there. Closed orders come from the totals that triggers keep.
+const countOrders = `
+	SELECT
+		pending + executed + failed + cancelled AS total,
+		pending, executed, failed, cancelled, overdue_pending, fixtermin_verpasst, frist_ueberschritten,
+		iftsta_outstanding, iftsta_ueberfaellig, iftsta_stuck,
+		open.verletzt + closed.verletzt AS vorlauffrist_verletzt,
+		(SELECT count(*) FROM webhook_rejects WHERE tenant = @tenant) AS webhook_rejects_offen
+	FROM (
 		SELECT
-			count(*) AS total,
-			count(*) FILTER (WHERE open) AS pending,
-			count(*) FILTER (WHERE status = 'executed') AS executed,
-			count(*) FILTER (WHERE status = 'failed') AS failed,
-			count(*) FILTER (WHERE status = 'cancelled') AS cancelled,
-			count(*) FILTER (WHERE open AND COALESCE(ausfuehrung_am, fruehestens_am) < @today::date) AS overdue_pending,
-			count(*) FILTER (WHERE open AND ausfuehrung_am < @today::date) AS fixtermin_verpasst,
-			count(*) FILTER (WHERE open AND ausfuehrung_faellig_am < @today::date) AS frist_ueberschritten,
-			count(*) FILTER (WHERE outstanding) AS iftsta_outstanding,
-			count(*) FILTER (WHERE outstanding AND iftsta_faellig_am < @today::date) AS iftsta_ueberfaellig,
-			count(*) FILTER (WHERE outstanding AND iftsta_attempts >= @max_attempts) AS iftsta_stuck,
-			count(*) FILTER (WHERE vorlauffrist_eingehalten = false) AS vorlauffrist_verletzt,
-			(SELECT count(*) FROM webhook_rejects WHERE tenant = @tenant) AS webhook_rejects_offen
-		FROM orders`, pgx.NamedArgs{"tenant": r.tenant, "today": today, "max_attempts": r.maxAttempts})
+			count(*) AS pending,
+			count(*) FILTER (WHERE COALESCE(ausfuehrung_am, fruehestens_am) < @today::date) AS overdue_pending,
+			count(*) FILTER (WHERE ausfuehrung_am < @today::date) AS fixtermin_verpasst,
+			count(*) FILTER (WHERE ausfuehrung_faellig_am < @today::date) AS frist_ueberschritten,
+			count(*) FILTER (WHERE vorlauffrist_eingehalten = false) AS verletzt
+		FROM sperr_orders
+		WHERE tenant = @tenant AND status = 'pending'
+	) AS open, (
+		SELECT
+			count(*) AS iftsta_outstanding,
+			count(*) FILTER (WHERE iftsta_faellig_am < @today::date) AS iftsta_ueberfaellig,
+			count(*) FILTER (WHERE iftsta_attempts >= @max_attempts) AS iftsta_stuck
+		FROM sperr_orders
+		WHERE tenant = @tenant
+		  AND status IN ('executed', 'failed') AND process_id IS NOT NULL AND iftsta_dispatched_at IS NULL
+	) AS owed, (
+		SELECT
+			COALESCE(sum(n) FILTER (WHERE status = 'executed'), 0)::bigint AS executed,
+			COALESCE(sum(n) FILTER (WHERE status = 'failed'), 0)::bigint AS failed,
+			COALESCE(sum(n) FILTER (WHERE status = 'cancelled'), 0)::bigint AS cancelled,
+			COALESCE(sum(n) FILTER (WHERE vorlauffrist_verletzt), 0)::bigint AS verletzt
+		FROM sperr_order_totals
+		WHERE tenant = @tenant
+	) AS closed`
+
+// Stats counts the tenant's orders as of the Berlin day today. What it costs grows
+// with the open work, not with the closed orders.
+func (r *Repository) Stats(ctx context.Context, today werktag.Date) (Stats, error) {
+	return r.stats(ctx, r.pool, today)
+}
+
+func (r *Repository) stats(ctx context.Context, q querier, today werktag.Date) (Stats, error) {
+	rows, err := q.Query(ctx, countOrders, r.countArgs(today))
 	if err != nil {
 		return Stats{}, fmt.Errorf("count orders: %w", err)
 	}
@@ -59,4 +81,37 @@ func (r *Repository) Stats(ctx context.Context, today werktag.Date) (Stats, erro
 		return Stats{}, fmt.Errorf("count orders: %w", err)
 	}
 	return stats, nil
+}
+
+func (r *Repository) countArgs(today werktag.Date) pgx.NamedArgs {
+	return pgx.NamedArgs{"tenant": r.tenant, "today": today, "max_attempts": r.maxAttempts}
+}
+
+// foldLimit bounds the rows that one fold reads, and so how long it takes.
+const foldLimit = 50_000
+
+// foldTotals merges the rows that closings have appended to the tenant's totals, so
+// that the next sum over them is short. The sum itself stays as it is: the same
+// statement takes rows away and writes what they came to. Rows that another fold
+// works on are left to it, and a row that stands alone already is left in place.
+func (r *Repository) foldTotals(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, `
+		WITH mine AS MATERIALIZED (
+			SELECT id, status, vorlauffrist_verletzt FROM sperr_order_totals
+			WHERE tenant = $1 ORDER BY id LIMIT $2
+			FOR UPDATE SKIP LOCKED
+		), taken AS (
+			DELETE FROM sperr_order_totals
+			WHERE tenant = $1 AND id IN (SELECT id FROM mine)
+			  AND (status, vorlauffrist_verletzt) IN (
+				SELECT status, vorlauffrist_verletzt FROM mine GROUP BY 1, 2 HAVING count(*) > 1)
+			RETURNING status, vorlauffrist_verletzt, n
+		)
+		INSERT INTO sperr_order_totals (tenant, status, vorlauffrist_verletzt, n)
+		SELECT $1, status, vorlauffrist_verletzt, sum(n) FROM taken
+		GROUP BY status, vorlauffrist_verletzt HAVING sum(n) <> 0`, r.tenant, foldLimit)
+	if err != nil {
+		return fmt.Errorf("fold the totals of closed orders: %w", err)
+	}
+	return nil
 }
