@@ -39,6 +39,11 @@ type Config struct {
 	// verifies. None means that nothing is verified, which is only possible
 	// with AllowInsecureNoAuth.
 	InboundHMACSecrets []Secret
+	// ERPWebhookURL is where the events for the ERP go; empty where they stay in
+	// event_outbox. Its query may hold a token, so all of it is a secret.
+	ERPWebhookURL Secret
+	// ERPHMACSecret signs what goes to ERPWebhookURL; empty where that is.
+	ERPHMACSecret Secret
 	// AllowInsecureNoAuth serves the REST API without a token.
 	AllowInsecureNoAuth bool
 	PruefschrittCheck   PruefschrittCheck
@@ -48,6 +53,8 @@ type Config struct {
 	Database      Database
 	Log           Log
 	IFTSTA        IFTSTA
+	Frist         Frist
+	Outbox        Outbox
 }
 
 // Database is the section [database].
@@ -66,14 +73,49 @@ type Log struct {
 
 // IFTSTA is the section [iftsta]: how outcomes go to makod.
 type IFTSTA struct {
+	// MaxAttempts is after how many attempts an outcome waits for a human.
+	MaxAttempts int
 	// FirstBackoff is the pause after the first failed attempt, MaxBackoff the
 	// longest one.
 	FirstBackoff, MaxBackoff time.Duration
 	// RequestTimeout bounds one command to makod.
 	RequestTimeout time.Duration
 	// Lease is how long a claimed outcome belongs to the process that claimed
-	// it. It outlasts RequestTimeout, so that no other process sends meanwhile.
+	// it. It outlasts the wait for MaxPerSecond and RequestTimeout, so that no
+	// other process sends meanwhile.
 	Lease time.Duration
+	// PollInterval is how often the retry queue is looked at when nothing wakes
+	// its worker.
+	PollInterval time.Duration
+	// Parallelism is how many outcomes the worker has in hand at the same time.
+	Parallelism int
+	// MaxPerSecond is how many commands the worker sends in a second; 0 is no
+	// limit.
+	MaxPerSecond int
+}
+
+// Frist is the section [frist]: how what is overdue is found.
+type Frist struct {
+	// ScanInterval is how often the Fristen are looked at.
+	ScanInterval time.Duration
+}
+
+// Outbox is the section [outbox]: how events go to the ERP.
+type Outbox struct {
+	// GiveUpAfter is how long an event is tried, from its first attempt.
+	GiveUpAfter time.Duration
+	// RequestTimeout bounds one delivery.
+	RequestTimeout time.Duration
+	// Lease is how long a claimed event belongs to the process that claimed it.
+	// It outlasts RequestTimeout.
+	Lease time.Duration
+	// PollInterval is how often the outbox is looked at when nothing wakes its
+	// worker.
+	PollInterval time.Duration
+	// Parallelism is how many events are delivered at the same time.
+	Parallelism int
+	// Retention is how long a delivered event is kept.
+	Retention time.Duration
 }
 
 // Path returns the configuration file to read: the flag --config, else the

@@ -109,7 +109,13 @@ func TestLoad_least_configuration_gets_the_defaults(t *testing.T) {
 		Database:            Database{URL: NewSecret("postgres://sperrd:db-password@db/sperrd"), PoolSize: 10},
 		Log:                 Log{Format: "json", Level: "info"},
 		IFTSTA: IFTSTA{
-			FirstBackoff: 30 * time.Second, MaxBackoff: 2 * time.Hour, RequestTimeout: 10 * time.Second, Lease: time.Minute,
+			MaxAttempts: 8, FirstBackoff: 30 * time.Second, MaxBackoff: 2 * time.Hour, RequestTimeout: 10 * time.Second,
+			Lease: time.Minute, PollInterval: 5 * time.Second, Parallelism: 32, MaxPerSecond: 80,
+		},
+		Frist: Frist{ScanInterval: time.Minute},
+		Outbox: Outbox{
+			GiveUpAfter: 168 * time.Hour, RequestTimeout: 10 * time.Second, Lease: time.Minute,
+			PollInterval: 5 * time.Second, Parallelism: 16, Retention: 720 * time.Hour,
 		},
 	}
 	if diff := cmp.Diff(want, mustLoad(t, minimal, env()), sameSecret); diff != "" {
@@ -125,6 +131,8 @@ tenant = "9900357000004"
 makod_url = "https://makod.example/base/"
 makod_api_key = "k"
 inbound_hmac_secret = ["one", "env:TWO"]
+erp_webhook_url = "env:ERP"
+erp_hmac_secret = "whsec_c2VjcmV0"
 allow_insecure_no_auth = true
 pruefschritt_check = "warn"
 shutdown_grace = "10m"
@@ -136,8 +144,21 @@ level = "debug"
 first_backoff = "1s"
 max_backoff = "1s"
 request_timeout = "2s"
-lease = "7s"
-`, env("TWO", "two"))
+lease = "9s"
+max_attempts = 1000
+poll_interval = "10m"
+parallelism = 1000
+max_per_second = 500
+[frist]
+scan_interval = "10ms"
+[outbox]
+give_up_after = "8760h"
+request_timeout = "3s"
+lease = "8s"
+poll_interval = "1m"
+parallelism = 1
+retention = "1h"
+`, env("TWO", "two", "ERP", "http://erp.example:8443/e%20v?token=t&a=%20b"))
 	want := &Config{
 		Port:                65535,
 		Tenant:              "9900357000004",
@@ -149,7 +170,17 @@ lease = "7s"
 		ShutdownGrace:       10 * time.Minute,
 		Database:            Database{URL: NewSecret("postgres://db/sperrd"), PoolSize: 1000},
 		Log:                 Log{Format: "text", Level: "debug"},
-		IFTSTA:              IFTSTA{FirstBackoff: time.Second, MaxBackoff: time.Second, RequestTimeout: 2 * time.Second, Lease: 7 * time.Second},
+		ERPWebhookURL:       NewSecret("http://erp.example:8443/e%20v?token=t&a=%20b"),
+		ERPHMACSecret:       NewSecret("whsec_c2VjcmV0"),
+		IFTSTA: IFTSTA{
+			MaxAttempts: 1000, FirstBackoff: time.Second, MaxBackoff: time.Second, RequestTimeout: 2 * time.Second,
+			Lease: 9 * time.Second, PollInterval: 10 * time.Minute, Parallelism: 1000, MaxPerSecond: 500,
+		},
+		Frist: Frist{ScanInterval: 10 * time.Millisecond},
+		Outbox: Outbox{
+			GiveUpAfter: 8760 * time.Hour, RequestTimeout: 3 * time.Second, Lease: 8 * time.Second,
+			PollInterval: time.Minute, Parallelism: 1, Retention: time.Hour,
+		},
 	}
 	if diff := cmp.Diff(want, got, sameSecret); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)

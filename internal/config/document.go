@@ -32,6 +32,8 @@ type sections struct {
 	Database struct{} `toml:"database"`
 	Log      struct{} `toml:"log"`
 	IFTSTA   struct{} `toml:"iftsta"`
+	Frist    struct{} `toml:"frist"`
+	Outbox   struct{} `toml:"outbox"`
 }
 
 // parse reads content. A file that is not TOML, or that has a key twice, is one

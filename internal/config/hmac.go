@@ -35,16 +35,25 @@ func (d *document) inboundHMACSecrets() []Secret {
 }
 
 func (d *document) appendHMACSecret(secrets []Secret, key string, raw any) []Secret {
+	if secret, ok := d.hmacSecret(key, raw); ok {
+		return append(secrets, secret)
+	}
+
+	return secrets
+}
+
+// hmacSecret returns one secret, from the raw value of key.
+func (d *document) hmacSecret(key string, raw any) (secret Secret, ok bool) {
 	value, ok := d.resolveText(key, raw)
 	if !ok {
-		return secrets
+		return Secret{}, false
 	}
 	if err := checkHMACSecret(value); err != nil {
 		d.report(key, "%s", err)
-		return secrets
+		return Secret{}, false
 	}
 
-	return append(secrets, NewSecret(value))
+	return NewSecret(value), true
 }
 
 // checkHMACSecret refuses a secret that announces the form of the Standard

@@ -6,14 +6,9 @@ import (
 	"time"
 )
 
-const (
-	// maxShutdownGrace keeps a stopping process from outliving any patience an
-	// orchestrator has.
-	maxShutdownGrace = 10 * time.Minute
-	// leaseMargin is the least time between the end of a request and the end of
-	// its lease, in which the outcome of the request is recorded.
-	leaseMargin = 5 * time.Second
-)
+// maxShutdownGrace keeps a stopping process from outliving any patience an
+// orchestrator has.
+const maxShutdownGrace = 10 * time.Minute
 
 // config reads every key of this version and checks it. What is wrong stands in
 // d.problems afterwards.
@@ -24,6 +19,8 @@ func (d *document) config() *Config {
 		MakodURL:            d.makodURL(),
 		MakodAPIKey:         d.makodAPIKey(),
 		InboundHMACSecrets:  d.inboundHMACSecrets(),
+		ERPWebhookURL:       d.erpWebhookURL(),
+		ERPHMACSecret:       d.erpHMACSecret(),
 		AllowInsecureNoAuth: d.boolean("allow_insecure_no_auth"),
 		PruefschrittCheck:   d.pruefschrittCheck(),
 		ShutdownGrace:       d.shutdownGrace(),
@@ -36,6 +33,8 @@ func (d *document) config() *Config {
 			Level:  d.choice("log.level", "info", "debug", "info", "warn", "error"),
 		},
 		IFTSTA: d.iftsta(),
+		Frist:  Frist{ScanInterval: d.interval("frist.scan_interval", time.Minute)},
+		Outbox: d.outbox(),
 	}
 	d.requireAuthentication(c)
 	d.reportUnknown()
@@ -65,20 +64,32 @@ func (d *document) tenant() string {
 	return value
 }
 
-// makodURL returns the URL without a trailing slash. The error of net/url would
-// repeat the URL, and with it a password that somebody has put there.
-func (d *document) makodURL() string {
-	const key = "makod_url"
-	value, ok := d.required(key)
-	if !ok {
-		return ""
-	}
+// webURL parses value, which key holds. The error of net/url would repeat the URL,
+// and with it a password that somebody has put there.
+func (d *document) webURL(key, value string) (u *url.URL, ok bool) {
 	u, err := url.Parse(value)
 	switch {
 	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "":
 		d.report(key, "must be a URL that begins with http:// or https:// and names a host")
 	case u.User != nil:
 		d.report(key, "must not hold a user or a password")
+	default:
+		return u, true
+	}
+
+	return nil, false
+}
+
+// makodURL returns the URL without a trailing slash.
+func (d *document) makodURL() string {
+	const key = "makod_url"
+	value, ok := d.required(key)
+	if !ok {
+		return ""
+	}
+	u, ok := d.webURL(key, value)
+	switch {
+	case !ok:
 	case u.RawQuery != "" || u.ForceQuery || strings.Contains(value, "#"):
 		d.report(key, "must not hold a query or a fragment")
 	}
@@ -109,26 +120,6 @@ func (d *document) pruefschrittCheck() PruefschrittCheck {
 }
 
 func (d *document) shutdownGrace() time.Duration {
-	const key = "shutdown_grace"
-	value, ok := d.duration(key, 20*time.Second)
-	if ok && value > maxShutdownGrace {
-		d.report(key, "must be %s at most", maxShutdownGrace)
-	}
-
+	value, _ := d.durationUpTo("shutdown_grace", 20*time.Second, maxShutdownGrace)
 	return value
-}
-
-func (d *document) iftsta() IFTSTA {
-	first, firstOK := d.duration("iftsta.first_backoff", 30*time.Second)
-	longest, longestOK := d.duration("iftsta.max_backoff", 2*time.Hour)
-	timeout, timeoutOK := d.duration("iftsta.request_timeout", 10*time.Second)
-	lease, leaseOK := d.duration("iftsta.lease", time.Minute)
-	if firstOK && longestOK && first > longest {
-		d.report("iftsta.first_backoff", "must not be longer than iftsta.max_backoff")
-	}
-	if timeoutOK && leaseOK && lease < timeout+leaseMargin {
-		d.report("iftsta.lease", "must be at least %s longer than iftsta.request_timeout", leaseMargin)
-	}
-
-	return IFTSTA{FirstBackoff: first, MaxBackoff: longest, RequestTimeout: timeout, Lease: lease}
 }

@@ -18,9 +18,9 @@ shutdown_grace = 20
 [database]
 pool_size = 1001
 urll = "postgres://db/sperrd"
-[outbox]
-give_up_after = "168h"
-retention = "720h"
+[idempotency]
+required = true
+retention = "2160h"
 [log]
 level = "verbose"
 `, env("MAKOD_URL", "ftp://makod"))
@@ -33,7 +33,7 @@ level = "verbose"
 		`line 6: shutdown_grace: must be a duration with its unit, such as "30s" or "2h"`,
 		`line 8: database.pool_size: must be a whole number from 1 to 1000`,
 		`line 9: database.urll: unknown key`,
-		`line 10: outbox: unknown section`,
+		`line 10: idempotency: unknown section`,
 		`line 14: log.level: must be one of debug, info, warn, error`,
 		`database.url: is required`,
 		`allow_insecure_no_auth: must be true: this version checks no tokens ([oidc] is no part of it), ` +
@@ -62,18 +62,17 @@ func TestError_has_the_path_and_one_line_a_problem(t *testing.T) {
 func TestLoad_unknown_keys_and_sections_are_refused(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		`erp_webhook_url = "https://erp.example"`: "line 1: erp_webhook_url: unknown key",
-		`erp_hmac_secret = "x"`:                   "line 1: erp_hmac_secret: unknown key",
-		`Port = 8780`:                             "line 1: Port: unknown key",
-		`TENANT = "9900357000003"`:                "line 1: TENANT: unknown key",
-		`oidc.issuer = "https://keycloak"`:        "line 1: oidc: unknown section",
-		`"log.level" = "info"`:                    "line 1: log.level: unknown key",
-		`oidc = 1`:                                "line 1: oidc: unknown key",
-		`frist = {}`:                              "line 1: frist: unknown section",
-		`iftsta.max_attempts = 8`:                 "line 1: iftsta.max_attempts: unknown key",
-		`iftsta = { parallelism = 32 }`:           "line 1: iftsta.parallelism: unknown key",
-		`iftsta = { Lease = "60s" }`:              "line 1: iftsta.Lease: unknown key",
-		`log = "json"`:                            "line 1: log: must be one section, [log]",
+		`Port = 8780`:                      "line 1: Port: unknown key",
+		`TENANT = "9900357000003"`:         "line 1: TENANT: unknown key",
+		`oidc.issuer = "https://keycloak"`: "line 1: oidc: unknown section",
+		`"log.level" = "info"`:             "line 1: log.level: unknown key",
+		`oidc = 1`:                         "line 1: oidc: unknown key",
+		`mcp = {}`:                         "line 1: mcp: unknown section",
+		`iftsta.attempts = 8`:              "line 1: iftsta.attempts: unknown key",
+		`frist.extra_holidays = []`:        "line 1: frist.extra_holidays: unknown key",
+		`outbox = { max_per_second = 80 }`: "line 1: outbox.max_per_second: unknown key",
+		`iftsta = { Lease = "60s" }`:       "line 1: iftsta.Lease: unknown key",
+		`log = "json"`:                     "line 1: log: must be one section, [log]",
 	} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
@@ -145,8 +144,28 @@ func TestLoad_one_wrong_value_is_one_problem(t *testing.T) {
 		`iftsta.max_backoff = "29s"`:            "iftsta.first_backoff: must not be longer",
 		`iftsta.max_backoff = "0s"`:             "must be longer than zero",
 		`iftsta.request_timeout = "0s"`:         "must be longer than zero",
-		`iftsta.request_timeout = "56s"`:        "iftsta.lease: must be at least 5s longer than iftsta.request_timeout",
-		`iftsta.lease = "14.999s"`:              "must be at least 5s longer than iftsta.request_timeout",
+		`iftsta.request_timeout = "56s"`:        "iftsta.lease: must be at least 1m1.4s: iftsta.request_timeout + iftsta.parallelism / iftsta.max_per_second + 5s",
+		`iftsta.request_timeout = "10m1s"`:      "must be 10m0s at most",
+		`iftsta.lease = "15.399s"`:              "must be at least 15.4s: ",
+		`iftsta.lease = "1h1ms"`:                "must be 1h0m0s at most",
+		`iftsta.max_per_second = 0.5`:           "must be a whole number from 0 to 10000",
+		`iftsta.max_per_second = 10001`:         "must be a whole number from 0 to 10000",
+		`iftsta.parallelism = 0`:                "must be a whole number from 1 to 1000",
+		`iftsta.parallelism = 1001`:             "must be a whole number from 1 to 1000",
+		`iftsta.max_attempts = 0`:               "must be a whole number from 1 to 1000",
+		`iftsta.max_attempts = 1001`:            "must be a whole number from 1 to 1000",
+		`iftsta.poll_interval = "10m1s"`:        "must be 10m0s at most",
+		`iftsta.poll_interval = "9ms"`:          "must be 10ms at least",
+		`frist.scan_interval = "1h"`:            "must be 10m0s at most",
+		`frist.scan_interval = 60`:              "must be a duration with its unit",
+		`outbox.give_up_after = "8761h"`:        "must be 8760h0m0s at most",
+		`outbox.request_timeout = "56s"`:        "outbox.lease: must be at least 5s longer than outbox.request_timeout",
+		`outbox.request_timeout = "11m"`:        "must be 10m0s at most",
+		`outbox.lease = "14.999s"`:              "must be at least 5s longer than outbox.request_timeout",
+		`outbox.lease = "61m"`:                  "must be 1h0m0s at most",
+		`outbox.poll_interval = "0s"`:           "must be longer than zero",
+		`outbox.parallelism = 0`:                "must be a whole number from 1 to 1000",
+		`outbox.retention = "-1h"`:              "must be longer than zero",
 		`iftsta.lease = "0s"`:                   "must be longer than zero",
 		`inbound_hmac_secret = []`:              "is an empty list",
 		`inbound_hmac_secret = { a = "b" }`:     "must be a string in quotes",
@@ -172,7 +191,9 @@ func TestLoad_one_wrong_value_is_one_problem(t *testing.T) {
 func TestLoad_limits_themselves_are_accepted(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
-		`port = 1`, `shutdown_grace = "10m"`, `iftsta.lease = "15s"`, `iftsta.request_timeout = "55s"`,
+		`port = 1`, `shutdown_grace = "10m"`, `iftsta.lease = "15.4s"`, `iftsta.request_timeout = "54.6s"`,
+		`iftsta = { lease = "15s", max_per_second = 0 }`, `iftsta = { lease = "1h", request_timeout = "10m" }`,
+		`outbox.lease = "15s"`, `outbox.request_timeout = "55s"`, `outbox = { lease = "1h", request_timeout = "10m" }`,
 		`iftsta.first_backoff = "2h"`, `iftsta.max_backoff = "30s"`,
 	} {
 		mustLoad(t, with(line), env())

@@ -118,3 +118,14 @@ func (d *document) duration(key string, byDefault time.Duration) (value time.Dur
 
 	return byDefault, false
 }
+
+// durationUpTo is duration with an upper limit.
+func (d *document) durationUpTo(key string, byDefault, limit time.Duration) (value time.Duration, ok bool) {
+	value, ok = d.duration(key, byDefault)
+	if ok && value > limit {
+		d.report(key, "must be %s at most", limit)
+		return byDefault, false
+	}
+
+	return value, ok
+}

@@ -12,5 +12,8 @@ func (c *Config) Warnings() []string {
 				"whoever reaches the port can queue a disconnection")
 		}
 	}
+	if c.ERPWebhookURL.Reveal() == "" {
+		warnings = append(warnings, "erp_webhook_url is missing: the events for the ERP pile up in the table event_outbox, undelivered")
+	}
 	return warnings
 }
