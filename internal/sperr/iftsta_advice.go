@@ -7,9 +7,9 @@ import (
 )
 
 // iftstaEmpfehlung says in words what a human can do about an outcome that makod
-// did not take, from the kind of its last answer. It is nil where nothing is to be
-// done.
-func iftstaEmpfehlung(o Order) *string {
+// did not take, from the kind of its last answer, and what the service does by itself.
+// It is nil where nothing is to be done.
+func iftstaEmpfehlung(o Order, maxAttempts int) *string {
 	if o.IFTSTALastCode == nil || o.IFTSTADispatchedAt != nil {
 		return nil
 	}
@@ -19,10 +19,15 @@ func iftstaEmpfehlung(o Order) *string {
 		advice, ok = byState, true
 	}
 	if !ok && strings.HasPrefix(code, "http_5") {
-		advice, ok = "makod, or a proxy before it, is in trouble; the outcome stays queued", true
+		advice, ok = "makod, or a proxy before it, is in trouble", true
 	}
 	if !ok {
-		advice = "read iftsta_last_error; the outcome stays queued"
+		advice = "read iftsta_last_error"
+	}
+	if o.IFTSTAAttempts >= maxAttempts {
+		advice += "; the attempts are spent: reset the order once the cause is gone"
+	} else {
+		advice += "; the outcome is sent again by itself under the same key"
 	}
 	return &advice
 }
@@ -40,13 +45,14 @@ var adviceByCode = map[string]string{
 	"duplicate_process":         "makod reports a process already active, without a usable id: check it in makod",
 	"Unauthorized":              "makod refuses our key: check makod_api_key",
 	"Forbidden":                 "makod's policy refuses the command to our key: check its policy",
-	makod.CodeConnectionLost:    "the connection to makod broke before its answer; the outcome stays queued under the same key",
-	"http_429":                  "makod asks us to slow down; the outcome stays queued",
-	"engine_error":              "makod had an internal error; the outcome stays queued",
-	makod.CodeTimeout:           "makod did not answer in time; the outcome stays queued",
+	makod.CodeConnectionLost:    "the connection to makod broke before its answer",
+	"http_429":                  "makod asks us to slow down",
+	"engine_error":              "makod had an internal error",
+	makod.CodeTimeout:           "makod did not answer in time",
 	makod.CodeUnreachable:       "makod cannot be reached: check makod_url and the network",
-	makod.CodeUndecodableAnswer: "makod's answer cannot be read; the outcome stays queued under the same key",
-	"idempotency_unavailable":   "makod's idempotency store is unavailable; the outcome stays queued",
+	makod.CodeUndecodableAnswer: "makod's answer cannot be read",
+	"idempotency_unavailable":   "makod's idempotency store is unavailable",
+	codeNotSent:                 "the last claim ended before the command could be sent: compare iftsta.lease with request_timeout",
 }
 
 // adviceByState is the advice for the state in which makod found its process.

@@ -31,13 +31,13 @@ func TestFailedDispatchKeepsTheReport(t *testing.T) {
 		{"storniert", makodtest.InvalidState(makodtest.StateStorniert), "invalid_state:Storniert", "found Storniert", false, 1, "withdrew"},
 		{"executed by another", makodtest.InvalidState(makodtest.StateAusgefuehrt), "invalid_state:Ausgefuehrt", "found Ausgefuehrt", false, 1, "compare"},
 		{"key refused", makodtest.Unauthorized(), "Unauthorized", "401 Unauthorized", false, 1, "makod_api_key"},
-		{"engine error", makodtest.EngineError(), "engine_error", "500 engine_error", true, 1, "stays queued"},
+		{"engine error", makodtest.EngineError(), "engine_error", "500 engine_error", true, 1, "sent again by itself"},
 		{"proxy error", makodtest.BadGateway(), "http_502", "502 Bad Gateway", true, 1, "proxy"},
 		{"connection cut", makodtest.Drop(), makod.CodeConnectionLost, "", true, 1, "same key"},
 		{"applied, answer lost", makodtest.Applied(makodtest.Drop()), makod.CodeConnectionLost, "", true, 1, "same key"},
 		{"garbled success", makodtest.AcceptGarbled("{"), makod.CodeUndecodableAnswer, "", true, 1, "same key"},
 		{"rate limited", makodtest.RateLimited(), "http_429", "429", false, 0, "slow down"},
-		{"put off", makodtest.IdempotencyUnavailable("7"), "idempotency_unavailable", "503", true, 0, "stays queued"},
+		{"put off", makodtest.IdempotencyUnavailable("7"), "idempotency_unavailable", "503", true, 0, "sent again by itself"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -157,6 +157,7 @@ type Order struct {
 	Marktdaten     map[string]string `db:"marktdaten" json:"-"`
 	IFTSTAUnklar   bool              `db:"iftsta_unklar" json:"-"`
 	IFTSTALastCode *string           `db:"iftsta_last_code" json:"-"`
+	IFTSTAInFlight bool              `db:"iftsta_in_flight" json:"-"`
 	IFTSTAResets   int               `db:"iftsta_resets" json:"-"`
 }
 

@@ -237,9 +237,7 @@ func (s *Service) setIFTSTAFrist(c *closing, order Order, abschluss time.Time) {
 
 // closeOrder writes a terminal outcome: state, history and event together.
 func (s *Service) closeOrder(ctx context.Context, actor string, order Order, c closing) (closed Order, err error) {
-	ctx, cancel := s.detached(ctx)
-	defer cancel()
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = s.transact(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		var ok bool
 		closed, ok, err = s.repo.close(ctx, tx, order.ID, c)
 		if err != nil {
@@ -266,9 +264,7 @@ func (s *Service) closeOrder(ctx context.Context, actor string, order Order, c c
 
 // recordVisit writes the first visit in vain: state, history and event together.
 func (s *Service) recordVisit(ctx context.Context, actor string, order Order, f failure) (recorded Order, ok bool, err error) {
-	ctx, cancel := s.detached(ctx)
-	defer cancel()
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = s.transact(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		recorded, ok, err = s.repo.recordVisit(ctx, tx, order.ID, f.visit)
 		if err != nil || !ok {
 			return err

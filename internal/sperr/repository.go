@@ -14,8 +14,8 @@ import (
 // Repository is the table sperr_orders and its history, as one tenant sees them.
 // Its reads are exported and safe for concurrent use; its writes take the
 // transaction they belong to and stay inside this package, so that whoever holds
-// only a Repository can change nothing. The reads are in this file and in
-// repository_list.go, repository_stats.go and repository_rejects.go.
+// only a Repository can change nothing. This file has what concerns one order; the other
+// repository_*.go have a topic each.
 type Repository struct {
 	pool        *pgxpool.Pool
 	tenant      string
@@ -37,24 +37,33 @@ const orderColumns = `id, tenant, malo_id, lf_mp_id, order_type, pruefidentifika
 	executed_at, execution_note, fail_reason, pruefschritt_code,
 	iftsta_faellig_am, iftsta_ref, iftsta_dispatched_at, iftsta_attempts, iftsta_last_error,
 	iftsta_escalated_at, iftsta_next_attempt_at, warnungen, created_at, updated_at,
-	marktdaten, iftsta_unklar, iftsta_last_code, iftsta_resets`
+	marktdaten, iftsta_unklar, iftsta_last_code, iftsta_in_flight, iftsta_resets`
 
-func scanOrder(row pgx.CollectableRow) (Order, error) {
+func (r *Repository) scanOrder(row pgx.CollectableRow) (Order, error) {
 	o, err := pgx.RowToStructByName[Order](row)
 	if err != nil {
 		return Order{}, err
 	}
-	o.IFTSTAEmpfehlung = iftstaEmpfehlung(o)
+	o.IFTSTAEmpfehlung = iftstaEmpfehlung(o, r.maxAttempts)
 	return o, nil
 }
 
+// many runs a query for orders with all orderColumns.
+func (r *Repository) many(ctx context.Context, q querier, sql string, args ...any) ([]Order, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, r.scanOrder)
+}
+
 // one runs a query for at most one order; ok is false where there is none.
-func one(ctx context.Context, q querier, sql string, args ...any) (o Order, ok bool, err error) {
+func (r *Repository) one(ctx context.Context, q querier, sql string, args ...any) (o Order, ok bool, err error) {
 	rows, err := q.Query(ctx, sql, args...)
 	if err != nil {
 		return Order{}, false, err
 	}
-	o, err = pgx.CollectExactlyOneRow(rows, scanOrder)
+	o, err = pgx.CollectExactlyOneRow(rows, r.scanOrder)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Order{}, false, nil
 	}
@@ -72,7 +81,7 @@ func (r *Repository) Get(ctx context.Context, id uuid.UUID) (Order, error) {
 }
 
 func (r *Repository) get(ctx context.Context, q querier, id uuid.UUID) (Order, error) {
-	o, ok, err := one(ctx, q, `SELECT `+orderColumns+` FROM sperr_orders WHERE tenant = $1 AND id = $2`, r.tenant, id)
+	o, ok, err := r.one(ctx, q, `SELECT `+orderColumns+` FROM sperr_orders WHERE tenant = $1 AND id = $2`, r.tenant, id)
 	if err != nil {
 		return Order{}, fmt.Errorf("get order %s: %w", id, err)
 	}
@@ -84,7 +93,7 @@ func (r *Repository) get(ctx context.Context, q querier, id uuid.UUID) (Order, e
 
 // byProcess is the order of a market process, if there is one.
 func (r *Repository) byProcess(ctx context.Context, tx pgx.Tx, processID string) (Order, bool, error) {
-	o, ok, err := one(ctx, tx, `SELECT `+orderColumns+` FROM sperr_orders WHERE tenant = $1 AND process_id = $2`,
+	o, ok, err := r.one(ctx, tx, `SELECT `+orderColumns+` FROM sperr_orders WHERE tenant = $1 AND process_id = $2`,
 		r.tenant, processID)
 	if err != nil {
 		return Order{}, false, fmt.Errorf("find the order of process %s: %w", processID, err)
@@ -110,7 +119,7 @@ func (r *Repository) openTypes(ctx context.Context, tx pgx.Tx, maloID string) ([
 // insert writes a new pending order. inserted is false, and nothing written, where
 // its process already has one: the unique constraint decides, whatever runs beside.
 func (r *Repository) insert(ctx context.Context, tx pgx.Tx, o Order) (stored Order, inserted bool, err error) {
-	stored, inserted, err = one(ctx, tx, `
+	stored, inserted, err = r.one(ctx, tx, `
 		INSERT INTO sperr_orders (
 			id, tenant, malo_id, lf_mp_id, order_type, pruefidentifikator, process_id,
 			ausfuehrung_am, ausfuehrung_zeitpunkt, fruehestens_am, arbeitszeit,
@@ -146,7 +155,7 @@ func (r *Repository) insert(ctx context.Context, tx pgx.Tx, o Order) (stored Ord
 // IFTSTA, so that no worker sends beside the request: it counts the attempt, takes
 // the lease and marks the outcome of a send as unknown until it is recorded.
 func (r *Repository) close(ctx context.Context, tx pgx.Tx, id uuid.UUID, c closing) (Order, bool, error) {
-	o, ok, err := one(ctx, tx, `
+	o, ok, err := r.one(ctx, tx, `
 		UPDATE sperr_orders SET
 			status = @status, executed_at = @executed_at, execution_note = @execution_note,
 			fail_reason = @fail_reason, pruefschritt_code = @pruefschritt_code,
@@ -155,7 +164,7 @@ func (r *Repository) close(ctx context.Context, tx pgx.Tx, id uuid.UUID, c closi
 			letzter_versuch_grund = COALESCE(@letzter_versuch_grund, letzter_versuch_grund),
 			iftsta_faellig_am = CASE WHEN process_id IS NOT NULL THEN @iftsta_faellig_am::date END,
 			iftsta_attempts = CASE WHEN process_id IS NOT NULL THEN 1 ELSE 0 END,
-			iftsta_unklar = process_id IS NOT NULL,
+			iftsta_unklar = process_id IS NOT NULL, iftsta_in_flight = process_id IS NOT NULL,
 			iftsta_next_attempt_at = CASE WHEN process_id IS NOT NULL THEN now() + @lease::interval ELSE iftsta_next_attempt_at END,
 			warnungen = warnungen || @warnungen::text[], updated_at = @at
 		WHERE tenant = @tenant AND id = @id AND status = 'pending'
@@ -176,7 +185,7 @@ func (r *Repository) close(ctx context.Context, tx pgx.Tx, id uuid.UUID, c closi
 // recordVisit writes the first failed visit and leaves the order pending. It holds
 // only while no visit is recorded yet.
 func (r *Repository) recordVisit(ctx context.Context, tx pgx.Tx, id uuid.UUID, v visit) (Order, bool, error) {
-	o, ok, err := one(ctx, tx, `
+	o, ok, err := r.one(ctx, tx, `
 		UPDATE sperr_orders SET
 			sperrversuche = sperrversuche + 1, letzter_versuch_am = @visited_at, letzter_versuch_grund = @reason,
 			warnungen = warnungen || @warnungen::text[], updated_at = @at
@@ -193,7 +202,7 @@ func (r *Repository) recordVisit(ctx context.Context, tx pgx.Tx, id uuid.UUID, v
 
 // cancel withdraws a pending order.
 func (r *Repository) cancel(ctx context.Context, tx pgx.Tx, id uuid.UUID, at time.Time) (Order, bool, error) {
-	o, ok, err := one(ctx, tx, `
+	o, ok, err := r.one(ctx, tx, `
 		UPDATE sperr_orders SET status = 'cancelled', updated_at = $3
 		WHERE tenant = $1 AND id = $2 AND status = 'pending'
 		RETURNING `+orderColumns, r.tenant, id, at)
@@ -205,7 +214,7 @@ func (r *Repository) cancel(ctx context.Context, tx pgx.Tx, id uuid.UUID, at tim
 
 // addWarning puts a warning on an order once; ok is false where it already stands there.
 func (r *Repository) addWarning(ctx context.Context, tx pgx.Tx, id uuid.UUID, warning string, at time.Time) (Order, bool, error) {
-	o, ok, err := one(ctx, tx, `
+	o, ok, err := r.one(ctx, tx, `
 		UPDATE sperr_orders SET warnungen = warnungen || $3::text, updated_at = $4
 		WHERE tenant = $1 AND id = $2 AND NOT warnungen @> ARRAY[$3::text]
 		RETURNING `+orderColumns, r.tenant, id, warning, at)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"sperrd/internal/outbox"
 )
 
 // HistoryEntry is one line of an order's history.
@@ -29,6 +31,12 @@ const (
 	actionCancelled        = "cancelled"
 	actionIFTSTADispatched = "iftsta_dispatched"
 	actionStornierung      = "stornierung_received"
+
+	actionAusfuehrungUeberfaellig = "ausfuehrung_ueberfaellig"
+	actionIFTSTAAusstehend        = "iftsta_ausstehend"
+	actionEventRequeued           = "event_requeued"
+
+	// iftsta_reset is written by the trigger on the table.
 )
 
 // change is a line to be written. detail holds no market text, no field note and
@@ -42,20 +50,60 @@ type change struct {
 	at     time.Time
 }
 
-// appendHistory writes one line in the transaction of the change it tells of.
-func (r *Repository) appendHistory(ctx context.Context, tx pgx.Tx, c change) error {
-	detail := c.detail
-	if detail == nil {
-		detail = map[string]any{}
+// appendHistory writes a line for each change, in their transaction.
+func (r *Repository) appendHistory(ctx context.Context, tx pgx.Tx, changes ...change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	var ids []uuid.UUID
+	var at []time.Time
+	var actors, actions, to []string
+	var from []*string
+	var details []map[string]any
+	for _, c := range changes {
+		ids, at, actors, actions = append(ids, c.order.ID), append(at, c.at), append(actors, c.actor), append(actions, c.action)
+		from, to = append(from, nullable(string(c.from))), append(to, string(c.order.Status))
+		detail := c.detail
+		if detail == nil {
+			detail = map[string]any{}
+		}
+		details = append(details, detail)
 	}
 	_, err := tx.Exec(ctx, `
 		INSERT INTO sperr_order_history (tenant, order_id, at, actor, action, from_status, to_status, detail)
-		VALUES (@tenant, @order_id, @at, @actor, @action, @from, @to, @detail)`, pgx.NamedArgs{
-		"tenant": r.tenant, "order_id": c.order.ID, "at": c.at, "actor": c.actor, "action": c.action,
-		"from": nullable(string(c.from)), "to": string(c.order.Status), "detail": detail,
+		SELECT @tenant, l.* FROM unnest(@ids::uuid[], @at::timestamptz[], @actors::text[], @actions::text[],
+			@from::text[], @to::text[], @details::jsonb[]) AS l`, pgx.NamedArgs{
+		"tenant": r.tenant, "ids": ids, "at": at, "actors": actors, "actions": actions, "from": from, "to": to, "details": details,
 	})
 	if err != nil {
-		return fmt.Errorf("write the history of order %s: %w", c.order.ID, err)
+		return fmt.Errorf("write the history of %d orders, of order %s first: %w", len(ids), ids[0], err)
+	}
+	return nil
+}
+
+// requeuing is who requeued dead letters, why and when.
+type requeuing struct {
+	actor, reason string
+	at            time.Time
+}
+
+// noteRequeued writes a line for each requeued event. The order itself does not change.
+func (r *Repository) noteRequeued(ctx context.Context, tx pgx.Tx, events []outbox.Requeued, q requeuing) error {
+	orders, ids, types := make([]uuid.UUID, len(events)), make([]string, len(events)), make([]string, len(events))
+	for i, e := range events {
+		orders[i], ids[i], types[i] = e.OrderID, e.EventID, e.Type
+	}
+	_, err := tx.Exec(ctx, `
+		INSERT INTO sperr_order_history (tenant, order_id, at, actor, action, from_status, to_status, detail)
+		SELECT o.tenant, o.id, @at, @actor, @action, o.status, o.status,
+			jsonb_strip_nulls(jsonb_build_object('event_id', e.event_id, 'type', e.type, 'reason', NULLIF(@reason, '')))
+		FROM unnest(@orders::uuid[], @ids::text[], @types::text[]) AS e (order_id, event_id, type)
+		JOIN sperr_orders o ON o.tenant = @tenant AND o.id = e.order_id`, pgx.NamedArgs{
+		"tenant": r.tenant, "at": q.at, "actor": q.actor, "action": actionEventRequeued, "reason": q.reason,
+		"orders": orders, "ids": ids, "types": types,
+	})
+	if err != nil {
+		return fmt.Errorf("note requeued events: %w", err)
 	}
 	return nil
 }

@@ -47,11 +47,7 @@ func (r *Repository) List(ctx context.Context, f Filter) (Page, error) {
 	}
 	sql, args := listQuery(f, after)
 	args["tenant"], args["limit"] = r.tenant, f.Limit+1
-	rows, err := r.pool.Query(ctx, sql, args)
-	if err != nil {
-		return Page{}, fmt.Errorf("list orders: %w", err)
-	}
-	orders, err := pgx.CollectRows(rows, scanOrder)
+	orders, err := r.many(ctx, r.pool, sql, args)
 	if err != nil {
 		return Page{}, fmt.Errorf("list orders: %w", err)
 	}

@@ -53,8 +53,7 @@ const countOrders = `
 			count(*) FILTER (WHERE iftsta_faellig_am < @today::date) AS iftsta_ueberfaellig,
 			count(*) FILTER (WHERE iftsta_attempts >= @max_attempts) AS iftsta_stuck
 		FROM sperr_orders
-		WHERE tenant = @tenant
-		  AND status IN ('executed', 'failed') AND process_id IS NOT NULL AND iftsta_dispatched_at IS NULL
+		WHERE tenant = @tenant AND ` + outstanding + `
 	) AS owed, (
 		SELECT
 			COALESCE(sum(n) FILTER (WHERE status = 'executed'), 0)::bigint AS executed,

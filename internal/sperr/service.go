@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"sperrd/internal/loop"
 	"sperrd/internal/makod"
 	"sperrd/internal/outbox"
 	"sperrd/internal/werktag"
@@ -31,6 +32,8 @@ type Options struct {
 	Lease             time.Duration    // how long a claim of an IFTSTA holds; longer than RequestTimeout
 	FirstBackoff      time.Duration    // wait after the first failed attempt
 	MaxBackoff        time.Duration    // the longest wait
+	MaxPerSecond      int              // commands to makod that the retry worker may send; 0: no limit
+	EventsWritten     func()           // called after a commit that may have written events; nil: nobody cares
 	Now               func() time.Time // business time; leases run on the database's clock
 	Logger            *slog.Logger
 }
@@ -44,13 +47,16 @@ type Service struct {
 	repo  *Repository
 	makod *makod.Client
 	in    ingester
+	pace  *pace        // of commands to makod
+	retry *loop.Signal // wakes the retry worker of this process
 }
 
 // NewService changes the orders that repo sees and reports their outcomes to makod.
 func NewService(pool *pgxpool.Pool, repo *Repository, client *makod.Client, options Options) *Service {
 	return &Service{
 		Options: options, pool: pool, repo: repo, makod: client,
-		in: ingester{tenant: repo.tenant, calendar: options.Calendar, now: options.Now},
+		in:   ingester{tenant: repo.tenant, calendar: options.Calendar, now: options.Now},
+		pace: newPace(options.MaxPerSecond), retry: loop.NewSignal(),
 	}
 }
 
@@ -60,6 +66,18 @@ func (s *Service) now() time.Time { return s.Now().UTC() }
 // of its own: what was begun is finished and recorded.
 func (s *Service) detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+}
+
+// transact runs change in a transaction that a client which hangs up does not abort, and
+// tells of the events that it may have written.
+func (s *Service) transact(ctx context.Context, change func(ctx context.Context, tx pgx.Tx) error) error {
+	ctx, cancel := s.detached(ctx)
+	defer cancel()
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return change(ctx, tx) })
+	if err == nil && s.EventsWritten != nil {
+		s.EventsWritten()
+	}
+	return err
 }
 
 // ReceiptKind says what became of a market event.
@@ -89,8 +107,6 @@ func (s *Service) Receive(ctx context.Context, e event.Event) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, err
 	}
-	ctx, cancel := s.detached(ctx)
-	defer cancel()
 	switch kind {
 	case kindOrder:
 		return s.queue(ctx, order)
@@ -108,7 +124,7 @@ func (s *Service) Receive(ctx context.Context, e event.Event) (Receipt, error) {
 }
 
 func (s *Service) queue(ctx context.Context, order Order) (receipt Receipt, err error) {
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = s.transact(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		stored, inserted, err := s.add(ctx, tx, order, actorMarket)
 		if err != nil {
 			return err
@@ -135,9 +151,7 @@ func (s *Service) queue(ctx context.Context, order Order) (receipt Receipt, err 
 
 // KeepReject stores a refused delivery. The same delivery again only counts.
 func (s *Service) KeepReject(ctx context.Context, reject WebhookReject) error {
-	ctx, cancel := s.detached(ctx)
-	defer cancel()
-	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	return s.transact(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		return s.repo.keepReject(ctx, tx, reject, s.now())
 	})
 }
@@ -149,9 +163,7 @@ func (s *Service) Create(ctx context.Context, actor string, request NewOrder) (O
 	if err != nil {
 		return Order{}, err
 	}
-	ctx, cancel := s.detached(ctx)
-	defer cancel()
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = s.transact(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		order, _, err = s.add(ctx, tx, order, actor)
 		return err
 	})
@@ -191,14 +203,12 @@ func (s *Service) Cancel(ctx context.Context, actor string, id uuid.UUID, reason
 	if err := invalid.err(); err != nil {
 		return err
 	}
-	ctx, cancel := s.detached(ctx)
-	defer cancel()
 	at := s.now()
 	var detail map[string]any
 	if reason != "" {
 		detail = map[string]any{"reason": reason}
 	}
-	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	return s.transact(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		order, ok, err := s.repo.cancel(ctx, tx, id, at)
 		if err != nil {
 			return err
@@ -222,7 +232,7 @@ func (s *Service) noteStornierung(ctx context.Context, processID string) (Receip
 	at := s.now()
 	var order Order
 	var known bool
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
+	err := s.transact(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
 		if order, known, err = s.repo.byProcess(ctx, tx, processID); err != nil || !known {
 			return err
 		}

@@ -1,0 +1,103 @@
+package sperr
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/jackc/pgx/v5"
+
+	"sperrd/internal/loop"
+	"sperrd/internal/outbox"
+	"sperrd/internal/werktag"
+)
+
+// FristScanner announces, once each, the orders whose 6-WT window closed with nobody there
+// (GPKE Teil 2 § 3.5.1.2 Nr. 1) and the outcomes that no Lieferant knows of although their
+// attempts are spent or their Frist (Nr. 5) has passed. Any number of scanners may run on
+// one database: the write that stamps an order decides who announces it, in one transaction
+// with the event.
+type FristScanner struct {
+	service  *Service
+	interval time.Duration
+}
+
+// NewFristScanner returns a scanner of service's orders that looks every interval.
+func NewFristScanner(service *Service, interval time.Duration) *FristScanner {
+	return &FristScanner{service: service, interval: interval}
+}
+
+// Run scans until ctx ends.
+func (f *FristScanner) Run(ctx context.Context) {
+	loop.Loop{Name: "frist scanner", Step: f.scan, Logger: f.service.Logger}.Run(ctx)
+}
+
+// scan announces a group of each kind. What cannot be announced does not keep the other
+// kind from it.
+func (f *FristScanner) scan(ctx context.Context) (rest time.Duration, err error) {
+	s := f.service
+	overdue, err := s.announce(ctx, announcement{
+		stamp: s.repo.stampUeberfaellig, action: actionAusfuehrungUeberfaellig, message: "execution window is over",
+		event: ausfuehrungUeberfaellig,
+		detail: func(o Order) map[string]any {
+			return map[string]any{"ausfuehrung_faellig_am": dayText(o.AusfuehrungFaelligAm)}
+		},
+	})
+	uninformed, err2 := s.announce(ctx, announcement{
+		stamp: s.repo.stampAusstehend, action: actionIFTSTAAusstehend, message: "Lieferant is still uninformed",
+		event: func(o Order, at time.Time) (event.Event, error) { return iftstaAusstehend(o, s.repo.maxAttempts, at) },
+		detail: func(o Order) map[string]any {
+			return map[string]any{"attempts": o.IFTSTAAttempts, "reset": o.IFTSTAResets, "iftsta_faellig_am": dayText(o.IFTSTAFaelligAm)}
+		},
+	})
+	err3 := s.transact(ctx, func(ctx context.Context, tx pgx.Tx) error { return s.repo.foldTotals(ctx, tx) })
+	if err := errors.Join(err, err2, err3); err != nil {
+		return 0, err
+	}
+	if overdue == maxAnnounced || uninformed == maxAnnounced {
+		return 0, nil
+	}
+	return f.interval, nil
+}
+
+// announcement is one kind of thing that has run past its Frist.
+type announcement struct {
+	stamp   func(ctx context.Context, tx pgx.Tx, today werktag.Date, at time.Time) ([]Order, error)
+	event   func(o Order, at time.Time) (event.Event, error)
+	action  string
+	detail  func(o Order) map[string]any // of the history line
+	message string                       // of the log line
+}
+
+// announce stamps one group of orders and writes their events and history with it. It
+// returns how many there were.
+func (s *Service) announce(ctx context.Context, a announcement) (int, error) {
+	var orders []Order
+	err := s.transact(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+		at := s.now()
+		if orders, err = a.stamp(ctx, tx, werktag.BerlinDay(at), at); err != nil {
+			return err
+		}
+		entries, lines := make([]outbox.Entry, len(orders)), make([]change, len(orders))
+		for i, o := range orders {
+			e, err := a.event(o, at)
+			if err != nil {
+				return err
+			}
+			entries[i] = outbox.Entry{Tenant: o.Tenant, OrderID: o.ID, Event: e}
+			lines[i] = change{order: o, actor: actorService, action: a.action, from: o.Status, at: at, detail: a.detail(o)}
+		}
+		if err := s.repo.appendHistory(ctx, tx, lines...); err != nil {
+			return err
+		}
+		return outbox.Enqueue(ctx, tx, entries...)
+	})
+	if err != nil {
+		return 0, err
+	}
+	for _, o := range orders {
+		s.Logger.WarnContext(ctx, a.message, "order_id", o.ID, "process_id", text(o.ProcessID), "attempts", o.IFTSTAAttempts)
+	}
+	return len(orders), nil
+}

@@ -1,0 +1,68 @@
+package sperr
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"sperrd/internal/werktag"
+)
+
+// maxAnnounced bounds what one transaction announces.
+const maxAnnounced = 500
+
+// announcedColumns are what the two announcements are made of. An odd value in any other
+// column must not keep the others from being announced.
+const announcedColumns = `id, tenant, malo_id, lf_mp_id, status, process_id, ausfuehrung_faellig_am,
+	iftsta_faellig_am, iftsta_attempts, iftsta_last_error, iftsta_resets`
+
+// stampUeberfaellig marks pending orders whose execution window is over on day today, and
+// returns them: each once, whoever else looks. An order that is being closed is passed
+// over. At most maxAnnounced.
+func (r *Repository) stampUeberfaellig(ctx context.Context, tx pgx.Tx, today werktag.Date, at time.Time) ([]Order, error) {
+	return r.stamp(ctx, tx, `
+		WITH due AS (
+			SELECT id FROM sperr_orders
+			WHERE tenant = @tenant AND status = 'pending' AND ausfuehrung_eskaliert_at IS NULL
+			  AND ausfuehrung_faellig_am < @today::date AND isfinite(ausfuehrung_faellig_am)
+			ORDER BY ausfuehrung_faellig_am LIMIT @limit
+			FOR UPDATE SKIP LOCKED
+		)
+		UPDATE sperr_orders SET ausfuehrung_eskaliert_at = @at, updated_at = @at
+		WHERE id IN (SELECT id FROM due)
+		RETURNING `+announcedColumns, pgx.NamedArgs{"tenant": r.tenant, "today": today, "at": at, "limit": maxAnnounced})
+}
+
+// stampAusstehend marks orders whose Lieferant is still uninformed although the attempts
+// are spent, or although the Frist has passed on day today, and returns them: each once
+// in a cycle of attempts, whoever else looks. Past the Frist, a cycle that a reset began
+// has its attempts first. At most maxAnnounced.
+func (r *Repository) stampAusstehend(ctx context.Context, tx pgx.Tx, today werktag.Date, at time.Time) ([]Order, error) {
+	return r.stamp(ctx, tx, `
+		WITH due AS (
+			SELECT id FROM sperr_orders
+			WHERE tenant = @tenant AND `+outstanding+` AND iftsta_escalated_at IS NULL
+			  AND (iftsta_attempts >= @max_attempts AND iftsta_next_attempt_at <= now()
+			       OR iftsta_resets = 0 AND iftsta_faellig_am < @today::date)
+			LIMIT @limit
+			FOR UPDATE SKIP LOCKED
+		)
+		UPDATE sperr_orders SET iftsta_escalated_at = @at, updated_at = @at
+		WHERE id IN (SELECT id FROM due)
+		RETURNING `+announcedColumns,
+		pgx.NamedArgs{"tenant": r.tenant, "today": today, "at": at, "max_attempts": r.maxAttempts, "limit": maxAnnounced})
+}
+
+func (r *Repository) stamp(ctx context.Context, tx pgx.Tx, sql string, args pgx.NamedArgs) ([]Order, error) {
+	rows, err := tx.Query(ctx, sql, args)
+	if err != nil {
+		return nil, fmt.Errorf("find what is overdue: %w", err)
+	}
+	orders, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[Order])
+	if err != nil {
+		return nil, fmt.Errorf("find what is overdue: %w", err)
+	}
+	return orders, nil
+}

@@ -1,0 +1,79 @@
+package sperr
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// maxResets bounds what one transaction resets.
+const maxResets = 500
+
+// as tells the trigger that writes the history of a reset who asked for it and why,
+// until tx ends.
+func (r *Repository) as(ctx context.Context, tx pgx.Tx, actor, reason string) error {
+	_, err := tx.Exec(ctx, `SELECT set_config('sperrd.actor', $1, true), set_config('sperrd.reason', $2, true)`, actor, reason)
+	if err != nil {
+		return fmt.Errorf("name the actor: %w", err)
+	}
+	return nil
+}
+
+// reset begins a new cycle of attempts; the trigger on the table does the rest. ok is
+// false where the order owes no IFTSTA any more, or never did.
+func (r *Repository) reset(ctx context.Context, tx pgx.Tx, id uuid.UUID) (Order, bool, error) {
+	o, ok, err := r.one(ctx, tx, `
+		UPDATE sperr_orders SET iftsta_attempts = 0
+		WHERE tenant = $1 AND id = $2 AND `+outstanding+`
+		RETURNING `+orderColumns, r.tenant, id)
+	if err != nil {
+		return Order{}, false, fmt.Errorf("reset order %s: %w", id, err)
+	}
+	return o, ok, nil
+}
+
+// resetStuck does the same for orders whose attempts are spent and which nobody sends at
+// this moment, at most maxResets of them. What it returns has no more than the columns
+// named.
+func (r *Repository) resetStuck(ctx context.Context, tx pgx.Tx) ([]Order, error) {
+	rows, err := tx.Query(ctx, `
+		WITH stuck AS (
+			SELECT id FROM sperr_orders
+			WHERE tenant = $1 AND `+outstanding+` AND iftsta_attempts >= $2 AND iftsta_next_attempt_at <= now()
+			ORDER BY id LIMIT $3
+			FOR UPDATE SKIP LOCKED
+		)
+		UPDATE sperr_orders SET iftsta_attempts = 0 WHERE id IN (SELECT id FROM stuck)
+		RETURNING id, tenant, malo_id, process_id, status, iftsta_resets`, r.tenant, r.maxAttempts, maxResets)
+	if err != nil {
+		return nil, fmt.Errorf("reset stuck outcomes: %w", err)
+	}
+	orders, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[Order])
+	if err != nil {
+		return nil, fmt.Errorf("reset stuck outcomes: %w", err)
+	}
+	return orders, nil
+}
+
+// ListOutstanding reads the orders whose Lieferant does not know the outcome, those
+// whose Frist ends first before the others; with stuck, only those whose attempts are
+// spent. more tells that there are others beyond limit.
+func (r *Repository) ListOutstanding(ctx context.Context, stuck bool, limit int) (orders []Order, more bool, err error) {
+	atLeast := 0
+	if stuck {
+		atLeast = r.maxAttempts
+	}
+	orders, err = r.many(ctx, r.pool, `
+		SELECT `+orderColumns+` FROM sperr_orders
+		WHERE tenant = $1 AND `+outstanding+` AND iftsta_attempts >= $2
+		ORDER BY iftsta_faellig_am NULLS LAST, id LIMIT $3`, r.tenant, atLeast, limit+1)
+	if err != nil {
+		return nil, false, fmt.Errorf("list outstanding outcomes: %w", err)
+	}
+	if len(orders) > limit {
+		return orders[:limit], true, nil
+	}
+	return orders, false, nil
+}

@@ -1,0 +1,134 @@
+package sperr
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"sperrd/internal/loop"
+	"sperrd/internal/postgres"
+)
+
+// RetryOptions are the settings of a RetryWorker.
+type RetryOptions struct {
+	// PollInterval is how often the queue is looked at when nothing wakes the worker.
+	PollInterval time.Duration
+	// Parallelism is how many outcomes are on their way to makod at the same time, at
+	// most, and how many one claim takes.
+	Parallelism int
+}
+
+// RetryWorker drains the IFTSTA queue: the outcomes that makod has not taken, least
+// tried first. Any number of workers may run on one database: an outcome belongs to
+// whoever moved its iftsta_next_attempt_at forward, until that moment has come. An
+// outcome leaves the queue when makod has it or its attempts are spent; a passed Frist
+// does not end the attempts, since late is better than never.
+type RetryWorker struct {
+	service *Service
+	options RetryOptions
+	pump    *loop.Pump[claim, attempt]
+}
+
+// NewRetryWorker returns the worker of service's queue.
+func NewRetryWorker(service *Service, options RetryOptions) *RetryWorker {
+	w := &RetryWorker{service: service, options: options}
+	w.pump = loop.NewPump(loop.PumpOptions[claim, attempt]{
+		Hands: options.Parallelism, Claim: w.claim, Work: w.send, Record: w.record,
+	})
+	return w
+}
+
+// Run works until ctx ends, and returns when all that is on its way to makod has come
+// back and is recorded.
+func (w *RetryWorker) Run(ctx context.Context) {
+	loop.Loop{Name: "iftsta retry", Step: w.sweep, Wake: w.service.retry, Logger: w.service.Logger}.Run(ctx)
+	w.pump.Settle()
+}
+
+// sweep claims what is due and sets it on its way, unless makod has asked to wait.
+func (w *RetryWorker) sweep(ctx context.Context) (rest time.Duration, err error) {
+	if paused := w.service.pace.paused(w.service.Now()); paused > 0 {
+		return min(paused, w.options.PollInterval), nil
+	}
+	more, err := w.pump.Step(ctx)
+	if err != nil || more {
+		return 0, err
+	}
+	return w.options.PollInterval, nil
+}
+
+// claim takes the right to send from the queue. It is not cut short by a stop, which
+// would leave a lease that nobody knows of.
+func (w *RetryWorker) claim(ctx context.Context, limit int) (claims []claim, err error) {
+	s := w.service
+	ctx, cancel := s.detached(ctx)
+	defer cancel()
+	until := s.Now().Add(s.Lease) // before the lease is taken: see claim.until
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		claims, err = s.repo.claim(ctx, tx, limit, s.Lease)
+		return err
+	})
+	for i := range claims {
+		claims[i].until = until
+	}
+	return claims, err
+}
+
+// send waits for its turn and submits one claimed outcome.
+func (w *RetryWorker) send(ctx context.Context, c claim) attempt {
+	s := w.service
+	if ctx.Err() != nil {
+		return s.notSent(c, errStopping)
+	}
+	if err := s.pace.wait(ctx, c.until.Sub(s.Now())-s.RequestTimeout); err != nil {
+		return s.notSent(c, err)
+	}
+	if s.pace.paused(s.Now()) > 0 {
+		return s.notSent(c, errPaused)
+	}
+	return s.send(ctx, c)
+}
+
+// recordPauses are the waits before a record is tried again. What makod has taken and
+// nobody has written down would be sent again, and makod may not know it again.
+var recordPauses = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
+
+// record ends the claims of attempts. Where the database is away it tries again while
+// the leases hold; where one row cannot be written, the others still are.
+func (w *RetryWorker) record(ctx context.Context, attempts []attempt) {
+	s := w.service
+	ended, err := s.endClaims(ctx, attempts)
+	for _, pause := range recordPauses {
+		if !postgres.IsUnavailable(err) || !w.rest(ctx, pause, attempts) {
+			break
+		}
+		ended, err = s.endClaims(ctx, attempts)
+	}
+	if err != nil && !postgres.IsUnavailable(err) && len(attempts) > 1 {
+		for _, a := range attempts {
+			w.record(ctx, []attempt{a})
+		}
+		return
+	}
+	for _, a := range attempts {
+		s.tell(ctx, a, ended[a.order.ID], err)
+	}
+}
+
+// rest waits before a record is tried again; it is false where that is too late, or the
+// service stops.
+func (w *RetryWorker) rest(ctx context.Context, pause time.Duration, attempts []attempt) bool {
+	again := w.service.Now().Add(pause)
+	for _, a := range attempts {
+		if again.After(a.until) {
+			return false
+		}
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(pause):
+		return true
+	}
+}

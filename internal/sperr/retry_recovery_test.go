@@ -1,0 +1,306 @@
+package sperr
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sperrd/internal/makod/makodtest"
+)
+
+// oneClaim claims the one outcome there is.
+func oneClaim(t *testing.T, w *RetryWorker) claim {
+	t.Helper()
+	claims, err := w.claim(t.Context(), 1)
+	if err != nil || len(claims) != 1 {
+		t.Fatalf("claims = %+v, %v", claims, err)
+	}
+	return claims[0]
+}
+
+func TestAProcessKilledBetweenSendAndRecordIsReconciled(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.backlog(t, 1)[0]
+	w := b.worker()
+	if a := w.send(t.Context(), oneClaim(t, w)); a.dispatched == nil {
+		t.Fatalf("attempt = %+v", a)
+	}
+	// The process is gone with what it knew; its lease ends.
+	drain(t, b.worker())
+	if n := len(b.makod.Requests()); n != 1 {
+		t.Fatalf("%d requests while the lease of the dead process held", n)
+	}
+	b.due(t)
+	drain(t, b.worker())
+	got := b.get(t, id)
+	if got.IFTSTADispatchedAt == nil || got.IFTSTAAttempts != 2 {
+		t.Errorf("order = %+v", got)
+	}
+	if n := len(b.makod.IFTSTA()); n != 1 {
+		t.Errorf("the Lieferant got %d IFTSTA, want 1", n)
+	}
+	history, err := b.repo.History(t.Context(), id)
+	if err != nil || len(history) != 1 {
+		t.Fatalf("history = %+v, %v", history, err)
+	}
+	if diff := cmp.Diff(`{"attempts": 2, "iftsta_ref": "`+text(got.ProcessID)+`", "reconciled": true}`, string(history[0].Detail)); diff != "" {
+		t.Errorf("history:\n%s", diff)
+	}
+}
+
+func TestAFrozenWorkerSendsNothingPastItsLease(t *testing.T) {
+	t.Parallel()
+	clock := testNow
+	b := newBench(t, func(o *Options) { o.Now = func() time.Time { return clock } })
+	id := b.backlog(t, 1)[0]
+	frozen := b.worker()
+	c := oneClaim(t, frozen)
+	b.due(t)
+	drain(t, b.worker()) // another replica does the work meanwhile
+	done := b.get(t, id)
+	clock = clock.Add(b.service.Lease)
+	frozen.record(t.Context(), []attempt{frozen.send(t.Context(), c)})
+	if n := len(b.makod.Requests()); n != 1 {
+		t.Errorf("%d requests, want that of the other replica alone", n)
+	}
+	if diff := cmp.Diff(done, b.get(t, id)); diff != "" {
+		t.Errorf("the frozen worker changed the order:\n%s", diff)
+	}
+}
+
+func TestALateResultOfAWorkerChangesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.backlog(t, 1)[0]
+	late := b.worker()
+	c := oneClaim(t, late)
+	b.makod.FailNext(1, makodtest.EngineError())
+	failure := late.send(t.Context(), c)
+	b.due(t)
+	drain(t, b.worker())
+	done := b.get(t, id)
+	late.record(t.Context(), []attempt{failure})
+	if diff := cmp.Diff(done, b.get(t, id)); diff != "" || done.IFTSTADispatchedAt == nil {
+		t.Errorf("a late failure changed the dispatched order:\n%s", diff)
+	}
+	// The other way round: a late success against a claim that has followed.
+	b.exec(t, `UPDATE sperr_orders SET iftsta_dispatched_at = NULL, iftsta_ref = NULL`)
+	b.due(t)
+	first := oneClaim(t, late)
+	b.due(t)
+	second := oneClaim(t, b.worker())
+	late.record(t.Context(), []attempt{{claim: first, dispatched: &dispatched{ref: "x"}}})
+	got := b.get(t, id)
+	if got.IFTSTADispatchedAt != nil || !got.IFTSTANextAttemptAt.Equal(second.order.IFTSTANextAttemptAt) || !got.IFTSTAInFlight {
+		t.Errorf("a late success ended the claim of another: %+v", got)
+	}
+}
+
+func TestOneRowThatCannotBeWrittenLosesNoOther(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ids := b.backlog(t, 8)
+	b.exec(t, `CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$`)
+	b.exec(t, `CREATE TRIGGER broken BEFORE UPDATE OF iftsta_dispatched_at ON sperr_orders FOR EACH ROW
+		WHEN (OLD.malo_id = '`+maloWith(3)+`' AND NEW.iftsta_dispatched_at IS NOT NULL) EXECUTE FUNCTION broken()`)
+	drain(t, b.worker())
+	for i, id := range ids {
+		if got := b.get(t, id); (got.IFTSTADispatchedAt == nil) != (i == 3) {
+			t.Errorf("outcome %d: dispatched at %v", i, got.IFTSTADispatchedAt)
+		}
+	}
+	drain(t, b.worker())
+	if n := len(b.requestsFor(ids[3])); n != 1 {
+		t.Errorf("what cannot be recorded was sent %d times within its lease", n)
+	}
+	// It settles by itself once it can be written.
+	b.exec(t, `DROP TRIGGER broken ON sperr_orders`)
+	b.due(t)
+	drain(t, b.worker())
+	if got := b.get(t, ids[3]); got.IFTSTADispatchedAt == nil {
+		t.Errorf("order = %+v", got)
+	}
+}
+
+func TestARecordIsTriedAgainWhileTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.backlog(t, 1)[0]
+	b.exec(t, `CREATE SEQUENCE tries`)
+	b.exec(t, `CREATE FUNCTION away() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		IF nextval('tries') = 1 THEN RAISE EXCEPTION 'shutting down' USING ERRCODE = '57P01'; END IF; RETURN NEW; END $$`)
+	b.exec(t, `CREATE TRIGGER away BEFORE UPDATE OF iftsta_dispatched_at ON sperr_orders FOR EACH ROW EXECUTE FUNCTION away()`)
+	drain(t, b.worker())
+	if got := b.get(t, id); got.IFTSTADispatchedAt == nil {
+		t.Errorf("order = %+v", got)
+	}
+	if n := len(b.makod.Requests()); n != 1 {
+		t.Errorf("%d requests, want 1", n)
+	}
+}
+
+func TestAWorkerThatStopsGivesBackWhatItHasNotSent(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, func(o *Options) { o.MaxPerSecond = 1 })
+	ids := b.backlog(t, 8)
+	gate := b.makod.Hold()
+	w := b.worker()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.Run(ctx)
+	}()
+	if err := gate.Wait(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	gate.Release()
+	<-done
+	sent := 0
+	for _, id := range ids {
+		switch got := b.get(t, id); {
+		case got.IFTSTADispatchedAt != nil:
+			sent++
+		case got.IFTSTAAttempts != 0 || got.IFTSTAInFlight || got.IFTSTAUnklar || got.IFTSTALastError != nil:
+			t.Errorf("an outcome is not as it was: %+v", got)
+		}
+	}
+	if sent == 0 || sent == len(ids) || sent != len(b.makod.Requests()) {
+		t.Errorf("%d outcomes are dispatched after %d requests; want what was on its way and no more", sent, len(b.makod.Requests()))
+	}
+}
+
+func TestAResetDuringASendWaitsForItsEnd(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fault      makodtest.Fault
+		dispatched bool
+	}{
+		"which succeeds":   {makodtest.Fault{}, true},
+		"which fails":      {makodtest.EngineError(), false},
+		"which is put off": {makodtest.RateLimited(), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			id := b.backlog(t, 1)[0]
+			b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 5`)
+			w := b.worker()
+			held := oneClaim(t, w)
+			if err := b.service.ResetIFTSTA(t.Context(), "operator", id, "makod is mended"); err != nil {
+				t.Fatal(err)
+			}
+			if claims, err := b.worker().claim(t.Context(), 1); err != nil || len(claims) != 0 {
+				t.Fatalf("the reset let another claim in beside the send: %+v, %v", claims, err)
+			}
+			if !c.dispatched {
+				b.makod.FailNext(1, c.fault)
+			}
+			w.record(t.Context(), []attempt{w.send(t.Context(), held)})
+			got := b.get(t, id)
+			if (got.IFTSTADispatchedAt != nil) != c.dispatched || got.IFTSTAInFlight || got.IFTSTAAttempts != 0 || got.IFTSTAResets != 1 {
+				t.Errorf("order = %+v", got)
+			}
+			due := column[bool](t, b.pool, `SELECT iftsta_next_attempt_at <= now() FROM sperr_orders`)[0]
+			if !c.dispatched && !due {
+				t.Error("the new cycle waits for the backoff of the old one")
+			}
+		})
+	}
+}
+
+func TestABudgetSpentIsNotSentAgainUntilAReset(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.backlog(t, 1)[0]
+	b.makod.FailNext(makodtest.UntilCleared, makodtest.ProcessNotFound())
+	for range testMaxAttempts + 3 {
+		drain(t, b.worker())
+		b.due(t)
+	}
+	got := b.get(t, id)
+	if got.IFTSTAAttempts != testMaxAttempts || len(b.requestsFor(id)) != testMaxAttempts {
+		t.Fatalf("%d attempts, %d requests; want %d", got.IFTSTAAttempts, len(b.requestsFor(id)), testMaxAttempts)
+	}
+	b.makod.ClearFaults()
+	if err := b.service.ResetIFTSTA(t.Context(), "operator", id, ""); err != nil {
+		t.Fatal(err)
+	}
+	drain(t, b.worker())
+	if got := b.get(t, id); got.IFTSTADispatchedAt == nil || got.IFTSTAAttempts != 1 {
+		t.Errorf("after the reset: %+v", got)
+	}
+}
+
+func TestAResetByPlainSQLIsPickedUp(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ids := b.backlog(t, 3)
+	b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 8, iftsta_next_attempt_at = now() + interval '1 hour', iftsta_escalated_at = now()`)
+	b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 0 WHERE iftsta_attempts >= 8`)
+	drain(t, b.worker())
+	for _, id := range ids {
+		if got := b.get(t, id); got.IFTSTADispatchedAt == nil || got.IFTSTAEscalatedAt != nil {
+			t.Errorf("order = %+v", got)
+		}
+		if diff := cmp.Diff([]string{"iftsta_reset", "iftsta_dispatched"}, b.actions(t, id)); diff != "" {
+			t.Errorf("history:\n%s", diff)
+		}
+	}
+}
+
+func TestOnlyAnOutstandingOutcomeCanBeReset(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	pending := b.receive(t, pidSperrauftrag, testMalo)
+	operator := b.create(t, NewOrder{MaloID: maloWith(1), LieferantID: testLF, OrderType: "sperrung"})
+	sent := b.receive(t, pidEntsperrauftrag, maloWith(2))
+	for _, o := range []Order{operator, sent} {
+		if _, err := b.service.Execute(t.Context(), "team", o.ID, ExecuteReport{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, o := range []Order{pending, operator, sent} {
+		var nothing *NothingToResetError
+		if err := b.service.ResetIFTSTA(t.Context(), "operator", o.ID, ""); !errors.As(err, &nothing) || nothing.Order.ID != o.ID {
+			t.Errorf("reset of the %s order = %v, want nothing to reset", b.get(t, o.ID).Status, err)
+		}
+	}
+	foreign := newBenchOn(t, b.pool, "9900357000011")
+	if err := foreign.service.ResetIFTSTA(t.Context(), "operator", sent.ID, ""); !errors.Is(err, ErrNotFound) {
+		t.Errorf("reset by another tenant = %v, want not found", err)
+	}
+	wantInvalid(t, b.service.ResetIFTSTA(t.Context(), "operator", sent.ID, "\x00"), SubjectReport, "reason")
+}
+
+func TestTheStuckOnesAreResetTogether(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ids := b.backlog(t, maxResets+4)
+	b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 8`)
+	b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 7 WHERE id = $1`, ids[0])
+	b.exec(t, `UPDATE sperr_orders SET iftsta_next_attempt_at = now() + interval '1 minute' WHERE id = $1`, ids[1]) // on its way
+	orders, err := b.service.ResetStuck(t.Context(), "cli:anna", "makod is mended")
+	if err != nil || len(orders) != maxResets+2 {
+		t.Fatalf("%d orders were reset, %v; want %d", len(orders), err, maxResets+2)
+	}
+	history, err := b.repo.History(t.Context(), ids[2])
+	if err != nil || len(history) != 1 || history[0].Actor != "cli:anna" {
+		t.Fatalf("history = %+v, %v", history, err)
+	}
+	if diff := cmp.Diff(`{"reset": 1, "reason": "makod is mended", "attempts": 8}`, string(history[0].Detail)); diff != "" {
+		t.Errorf("history:\n%s", diff)
+	}
+	stuck, more, err := b.repo.ListOutstanding(t.Context(), true, 10)
+	if err != nil || len(stuck) != 1 || stuck[0].ID != ids[1] || more {
+		t.Errorf("still stuck are %d, %v", len(stuck), err)
+	}
+	if all, more, err := b.repo.ListOutstanding(t.Context(), false, 10); err != nil || len(all) != 10 || !more {
+		t.Errorf("outstanding are %d, more %v, %v", len(all), more, err)
+	}
+}
