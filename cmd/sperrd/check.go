@@ -29,6 +29,7 @@ func (checkCommand) Run(ctx context.Context, p *process) error {
 		f.calendar(p.now())
 		f.database(ctx, cfg, p.now)
 		f.makod(ctx, cfg)
+		f.erp(ctx, cfg)
 	}
 	if f.failed {
 		return errReported

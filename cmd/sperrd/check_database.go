@@ -36,6 +36,9 @@ func (f *findings) database(ctx context.Context, cfg *config.Config, now func() 
 		return
 	}
 	f.schema(status)
+	if status.Version >= status.Newest && !status.Dirty {
+		f.outbox(ctx, pool, cfg)
+	}
 }
 
 // server looks at the version, the role and the clock of the server.

@@ -25,11 +25,11 @@ func levels(stdout string) []string {
 func TestCheck_neighbours_that_are_there_are_ok(t *testing.T) {
 	t.Parallel()
 	m := newMarket(t)
-	s := setup{port: 8780, database: postgrestest.NewURL(t), makod: m.url}
+	s := setup{port: 8780, database: postgrestest.NewURL(t), makod: m.url, erp: m.url + "?token=ERP-Geheimnis"}
 	code, stdout, stderr := command(t, s.toml(), "check")
 	want := []string{
 		"configuration ok", "configuration warn", // allow_insecure_no_auth
-		"webhook ok", "calendar ok", "database ok", "clock ok", "schema ok", "makod ok",
+		"webhook ok", "calendar ok", "database ok", "clock ok", "schema ok", "outbox ok", "makod ok", "erp ok",
 	}
 	if diff := cmp.Diff(want, levels(stdout)); diff != "" || code != exitOK || stderr != "" {
 		t.Errorf("exit code %d, %q, findings (-want +got):\n%s\n%s", code, stderr, diff, stdout)
@@ -44,10 +44,13 @@ func TestCheck_neighbours_that_are_there_are_ok(t *testing.T) {
 
 func TestCheck_neighbours_that_are_away_fail_and_no_secret_is_told(t *testing.T) {
 	t.Parallel()
-	s := setup{port: 8780, database: "postgres://sperrd:db-Geheimnis@127.0.0.1:1/sperrd", makod: "http://127.0.0.1:1"}
+	s := setup{
+		port: 8780, database: "postgres://sperrd:db-Geheimnis@127.0.0.1:1/sperrd", makod: "http://127.0.0.1:1",
+		erp: "http://127.0.0.1:1/?token=ERP-Geheimnis",
+	}
 	code, stdout, stderr := command(t, s.toml(), "check")
 	want := []string{
-		"configuration ok", "configuration warn", "webhook ok", "calendar ok", "database fail", "makod fail",
+		"configuration ok", "configuration warn", "webhook ok", "calendar ok", "database fail", "makod fail", "erp fail",
 	}
 	if diff := cmp.Diff(want, levels(stdout)); diff != "" || code != exitFailure || stderr != "" {
 		t.Errorf("exit code %d, %q, findings (-want +got):\n%s\n%s", code, stderr, diff, stdout)

@@ -25,6 +25,7 @@ const (
 	tick        = 10 * time.Millisecond
 	hmacSecret  = "hmac-Geheimnis"
 	makodSecret = "makod-Geheimnis"
+	erpSecret   = "erp-Geheimnis"
 )
 
 // setup is the configuration of one sperrd.
@@ -32,12 +33,18 @@ type setup struct {
 	port     int
 	database string // URL
 	makod    string // URL
+	erp      string // URL; empty: none
 	grace    string // "20s" if empty
+	more     string // sections
 }
 
 func (s setup) toml() string {
 	if s.grace == "" {
 		s.grace = "20s"
+	}
+	erp := ""
+	if s.erp != "" {
+		erp = fmt.Sprintf("erp_webhook_url = %q\nerp_hmac_secret = %q\n", s.erp, erpSecret)
 	}
 	return fmt.Sprintf(`port = %d
 tenant = "%s"
@@ -46,9 +53,9 @@ makod_api_key = "%s"
 inbound_hmac_secret = "%s"
 allow_insecure_no_auth = true
 shutdown_grace = "%s"
-[database]
+%s[database]
 url = "%s"
-`, s.port, tenant, s.makod, makodSecret, hmacSecret, s.grace, s.database)
+%s`, s.port, tenant, s.makod, makodSecret, hmacSecret, s.grace, erp, s.database, s.more)
 }
 
 func writeConfig(t *testing.T, toml string) (path string) {

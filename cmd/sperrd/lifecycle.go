@@ -15,8 +15,8 @@ const maxNotice = 2 * time.Second
 var (
 	errStopping = errors.New("the service is stopping")
 	// errCut ends a stop that took longer than it may.
-	errCut = errors.New("shutdown_grace has passed and requests were still running: their connections were cut; " +
-		"an outcome whose answer from makod is still missing stays queued under its idempotency key")
+	errCut = errors.New("shutdown_grace has passed and requests or deliveries were still running: they were cut; " +
+		"an outcome whose answer from makod is still missing stays queued under its idempotency key, and so does an event for the ERP")
 )
 
 // ready says why the service takes no work, or nil. A database that only reads,
@@ -35,18 +35,22 @@ func (s *service) ready(ctx context.Context) error {
 	return nil
 }
 
-// serve answers requests until ctx ends, and then until those that have begun are
-// finished. The error is errCut where shutdown_grace was not enough for that.
-func (s *service) serve(ctx context.Context, server *http.Server, listener net.Listener) error {
+// serve answers requests and runs the loops until ctx ends, and then until what has
+// begun is finished. The error is errCut where shutdown_grace was not enough for that.
+func (s *service) serve(ctx context.Context, server *http.Server, background loops, listener net.Listener) error {
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
+	stopLoops, loopsEnded := background.start(ctx)
 	s.logger.Info("listening", "address", listener.Addr().String())
 	select {
 	case err := <-ended:
+		stopLoops()
+		<-loopsEnded
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
-	err := s.stop(context.WithoutCancel(ctx), server)
+	stopLoops() // what they do not begin now is begun by another replica, or at the next start
+	err := s.stop(context.WithoutCancel(ctx), server, loopsEnded)
 	if cause := <-ended; !errors.Is(cause, http.ErrServerClosed) {
 		err = errors.Join(err, fmt.Errorf("serve: %w", cause))
 	}
@@ -55,8 +59,9 @@ func (s *service) serve(ctx context.Context, server *http.Server, listener net.L
 
 // stop tells everybody first and closes the listener after that, so that a load
 // balancer learns of the end from the probe and not from refused connections.
-// Requests under way keep their clients, their command to makod and the database.
-func (s *service) stop(ctx context.Context, server *http.Server) error {
+// Requests under way keep their clients, their command to makod and the database;
+// so does what the loops have in hand.
+func (s *service) stop(ctx context.Context, server *http.Server, loopsEnded <-chan struct{}) error {
 	grace := s.config.ShutdownGrace
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
@@ -67,6 +72,11 @@ func (s *service) stop(ctx context.Context, server *http.Server) error {
 	<-notice.C
 
 	err := server.Shutdown(ctx)
+	select {
+	case <-loopsEnded:
+	case <-ctx.Done():
+		err = errors.Join(err, ctx.Err())
+	}
 	switch {
 	case err == nil:
 		s.logger.Info("stopped")

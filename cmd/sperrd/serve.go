@@ -16,6 +16,7 @@ import (
 	"sperrd/internal/api"
 	"sperrd/internal/config"
 	"sperrd/internal/makod"
+	"sperrd/internal/outbox"
 	"sperrd/internal/postgres"
 	"sperrd/internal/sperr"
 	"sperrd/internal/webhook"
@@ -47,6 +48,13 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	defer client.Close()
+	erp, err := newERPClient(cfg, p.now)
+	if err != nil {
+		return err
+	}
+	if erp != nil {
+		defer erp.Close()
+	}
 	verifier, err := newVerifier(cfg, p.now)
 	if err != nil {
 		return err
@@ -55,7 +63,7 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 	for _, warning := range warnings(cfg) {
 		logger.Warn("configuration", "warning", warning)
 	}
-	s := &service{config: cfg, logger: logger, now: p.now, makod: client, verifier: verifier}
+	s := &service{config: cfg, logger: logger, now: p.now, makod: client, erp: erp, verifier: verifier}
 	err = s.run(ctx)
 	switch {
 	case err == nil:
@@ -75,6 +83,7 @@ type service struct {
 	logger   *slog.Logger
 	now      func() time.Time
 	makod    *makod.Client
+	erp      *outbox.Client    // nil: events pile up
 	verifier *webhook.Verifier // nil: every webhook is believed
 
 	pool     *pgxpool.Pool
@@ -87,17 +96,22 @@ func (s *service) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := s.tellBacklog(ctx); err != nil {
+		s.pool.Close()
+		return err
+	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("", strconv.Itoa(s.config.Port)))
 	if err != nil {
 		s.pool.Close()
 		return fmt.Errorf("port: %w", err)
 	}
-	err = s.serve(ctx, s.server(), listener)
+	server, background := s.parts()
+	err = s.serve(ctx, server, background, listener)
 	if !errors.Is(err, errCut) {
 		s.pool.Close()
 	}
-	// After a cut, requests may still hold connections, and Close would wait for
-	// them; the end of the process closes them.
+	// After a cut, requests and loops may still hold connections, and Close would wait
+	// for them; the end of the process closes them.
 	return err
 }
 
@@ -123,22 +137,29 @@ func databaseError(err error) error {
 	return fmt.Errorf("the database (database.url): %w", err)
 }
 
-// server puts the parts together, from the pool up.
-func (s *service) server() *http.Server {
-	repository := sperr.NewRepository(s.pool, s.config.Tenant, 8)
-	orders := sperr.NewService(s.pool, repository, s.makod, sperr.Options{
+// parts puts the service together, from the pool up.
+func (s *service) parts() (*http.Server, loops) {
+	repository := sperr.NewRepository(s.pool, s.config.Tenant, s.config.IFTSTA.MaxAttempts)
+	drainer := s.newDrainer()
+	options := sperr.Options{
 		Calendar:          werktag.BDEW(),
 		PruefschrittCheck: sperr.PruefschrittCheck(s.config.PruefschrittCheck),
 		RequestTimeout:    s.config.IFTSTA.RequestTimeout,
 		Lease:             s.config.IFTSTA.Lease,
 		FirstBackoff:      s.config.IFTSTA.FirstBackoff,
 		MaxBackoff:        s.config.IFTSTA.MaxBackoff,
+		MaxPerSecond:      s.config.IFTSTA.MaxPerSecond,
 		Now:               s.now,
 		Logger:            s.logger,
-	})
+	}
+	if drainer != nil {
+		options.EventsWritten = drainer.Wake
+	}
+	orders := sperr.NewService(s.pool, repository, s.makod, options)
 	handler := api.NewHandler(api.Options{
 		Service: orders, Repository: repository, Verifier: s.verifier,
 		Ready: s.ready, Now: s.now, Logger: s.logger,
 	})
-	return api.NewServer(handler, s.config.IFTSTA.RequestTimeout+databaseMargin, s.logger)
+	server := api.NewServer(handler, s.config.IFTSTA.RequestTimeout+databaseMargin, s.logger)
+	return server, newLoops(s.config, orders, drainer)
 }
