@@ -96,14 +96,16 @@ const foldLimit = 50_000
 func (r *Repository) foldTotals(ctx context.Context, tx pgx.Tx) error {
 	_, err := tx.Exec(ctx, `
 		WITH mine AS MATERIALIZED (
-			SELECT id, status, vorlauffrist_verletzt FROM sperr_order_totals
+			SELECT ctid AS place, status, vorlauffrist_verletzt FROM sperr_order_totals
 			WHERE tenant = $1 ORDER BY id LIMIT $2
 			FOR UPDATE SKIP LOCKED
+		), shared AS (
+			SELECT place, count(*) OVER (PARTITION BY status, vorlauffrist_verletzt) AS rows FROM mine
 		), taken AS (
+			-- By their place, which a locked row keeps: how many there are differs too much
+			-- from the planner's statistics to let it choose a join.
 			DELETE FROM sperr_order_totals
-			WHERE tenant = $1 AND id IN (SELECT id FROM mine)
-			  AND (status, vorlauffrist_verletzt) IN (
-				SELECT status, vorlauffrist_verletzt FROM mine GROUP BY 1, 2 HAVING count(*) > 1)
+			WHERE ctid = ANY (ARRAY(SELECT place FROM shared WHERE rows > 1))
 			RETURNING status, vorlauffrist_verletzt, n
 		)
 		INSERT INTO sperr_order_totals (tenant, status, vorlauffrist_verletzt, n)
