@@ -17,8 +17,8 @@ const (
 	// above maxInterval what is due waits for hours behind its retry time.
 	minInterval = 10 * time.Millisecond
 	maxInterval = 10 * time.Minute
-	// maxGiveUpAfter, at one attempt every hour or two, is far below the number
-	// of attempts that event_outbox can count.
+	// maxGiveUpAfter is longer than anybody waits for an event: what is tried for
+	// ever holds the later events of its order back for ever.
 	maxGiveUpAfter = 365 * 24 * time.Hour
 )
 
