@@ -129,6 +129,11 @@ func TestDatabase_away_is_unavailable_on_every_route_and_the_service_lives(t *te
 			t.Errorf("%s: %s does not say that the call may have taken effect", verb, a.body)
 		}
 	}
+	reset := b.reset(t, id, "")
+	wantUnavailable(t, reset)
+	if !strings.Contains(string(reset.body), "may have taken effect") {
+		t.Errorf("reset: %s does not say that the call may have taken effect", reset.body)
+	}
 	wantUnavailable(t, b.deliver(t, sample(t, "17115-fixed-date.json")))
 	wantUnavailable(t, b.deliver(t, []byte("{"))) // refused, but not kept
 	wantStatus(t, b.get(t, "/health/live"), http.StatusOK)

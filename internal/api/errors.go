@@ -44,6 +44,7 @@ var kinds = []kind{
 	{http.StatusNotFound, "not_found", "Not found", "There is nothing with this id.", is(sperr.ErrNotFound)},
 	{http.StatusMethodNotAllowed, "method_not_allowed", "Method not allowed", "", is(errMethodNotAllowed)},
 	{http.StatusConflict, "order_not_pending", "The order is closed", "", as[*sperr.NotPendingError]},
+	{http.StatusConflict, "nothing_to_reset", "No IFTSTA is outstanding", "", as[*sperr.NothingToResetError]},
 	{http.StatusConflict, "process_conflict", "The event contradicts the order of its process", "", as[*sperr.ProcessConflictError]},
 	{http.StatusRequestEntityTooLarge, "body_too_large", "The body is too large", "A body may have 1 MiB.", is(errBodyTooLarge)},
 	{http.StatusUnsupportedMediaType, "unsupported_media_type", "Unsupported media type", "", is(errUnsupportedMediaType)},
@@ -144,6 +145,9 @@ func (p *problem) describe(err error) {
 		p.Detail = fmt.Sprintf("The order is %s and takes no further report.", o.Status)
 		p.OrderStatus, p.ExecutedAt, p.IFTSTADispatchedAt = o.Status, o.ExecutedAt, o.IFTSTADispatchedAt
 		p.LetzterVersuchAm = o.LetzterVersuchAm
+	}
+	if nothing, ok := errors.AsType[*sperr.NothingToResetError](err); ok {
+		p.Detail, p.OrderStatus, p.IFTSTADispatchedAt = nothingToReset(nothing.Order), nothing.Order.Status, nothing.Order.IFTSTADispatchedAt
 	}
 }
 

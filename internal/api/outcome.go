@@ -18,9 +18,9 @@ type recorded struct {
 
 // The notes of a 202.
 const (
-	noteQueued = "The outcome is recorded. makod has not taken the IFTSTA yet; it stays queued. " +
+	noteQueued = "The outcome is recorded. makod has not taken the IFTSTA yet; it is sent again by itself until its attempts are spent. " +
 		"The Lieferant does not know yet."
-	noteUnknown = "The outcome is recorded. Whether makod has taken the IFTSTA is not known; it stays queued. " +
+	noteUnknown = "The outcome is recorded. Whether makod has taken the IFTSTA is not known; it is sent again by itself until its attempts are spent. " +
 		"The Lieferant may not know yet."
 	noteFirstVisit = "The visit is recorded and the order stays pending: a second one is owed. " +
 		"Nothing has been reported to the Lieferant."

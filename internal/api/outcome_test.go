@@ -78,7 +78,7 @@ func TestExecute_is_202_while_the_outcome_is_queued(t *testing.T) {
 		b.makod.FailNext(1, c.fault)
 		a := b.report(t, id, "execute", "")
 		note := wantRecorded(t, a, map[string]any{"recorded": true, "status": "executed", "iftsta_dispatched": false})
-		if !strings.Contains(note, c.note) || !strings.Contains(note, "stays queued") {
+		if !strings.Contains(note, c.note) || !strings.Contains(note, "sent again by itself until its attempts are spent") {
 			t.Errorf("%s: note %q, want %q in it", c.fault, note, c.note)
 		}
 		if o := b.order(t, id); o.Status != "executed" || o.IFTSTADispatchedAt != nil {

@@ -14,8 +14,8 @@ import (
 )
 
 // problem is the body of every failure (RFC 9457). The members after Errors are
-// extensions of order_not_pending: the state that stands, so that whoever submits a
-// report twice sees what became of the first.
+// extensions of order_not_pending and nothing_to_reset: the state that stands, so that
+// whoever calls twice sees what became of the first call.
 type problem struct {
 	Type               string             `json:"type"`
 	Title              string             `json:"title"`

@@ -34,6 +34,7 @@ func problems(t *testing.T) map[string]answer {
 		"not_found":              b.get(t, orders+"/x"),
 		"method_not_allowed":     b.call(t, http.MethodDelete, orders, ""),
 		"order_not_pending":      b.report(t, executed, "cancel", ""),
+		"nothing_to_reset":       b.reset(t, executed, ""),
 		"process_conflict":       b.deliver(t, edited(t, "20260901", "20260902")),
 		"body_too_large":         b.call(t, http.MethodPost, orders, strings.Repeat(" ", 1<<20+1)),
 		"unsupported_media_type": b.call(t, http.MethodPost, orders, "{}", "Content-Type", "text/plain"),

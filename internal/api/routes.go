@@ -48,6 +48,7 @@ func (s *server) table() []route {
 		{http.MethodPut, ordersPath + "/{id}/execute", actionExecute, s.handleExecute},
 		{http.MethodPut, ordersPath + "/{id}/fail", actionExecute, s.handleFail},
 		{http.MethodPut, ordersPath + "/{id}/cancel", actionCancel, s.handleCancel},
+		{http.MethodPost, ordersPath + "/{id}/iftsta/reset", actionExecute, s.handleResetIFTSTA},
 
 		{http.MethodGet, rejectsPath, actionRead, s.handleRejects},
 		{http.MethodGet, rejectsPath + "/{id}", actionRead, s.handleReject},

@@ -55,6 +55,8 @@ func TestTable_names_the_action_of_each_route(t *testing.T) {
 		"PUT " + orders + "/{id}/fail":    "execute-sperr-order",
 		"PUT " + orders + "/{id}/cancel":  "cancel-sperr-order",
 		"GET " + orders + "/{id}/history": "read-sperr-order",
+
+		"POST " + orders + "/{id}/iftsta/reset": "execute-sperr-order",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
@@ -83,6 +85,7 @@ func TestRouter_names_the_methods_a_path_takes(t *testing.T) {
 		{"PATCH", orders + id, "GET, HEAD"},
 		{"POST", orders + id + "/execute", "PUT"},
 		{"GET", orders + id + "/cancel", "PUT"},
+		{"PUT", orders + id + "/iftsta/reset", "POST"},
 		{"POST", "/health/live", "GET, HEAD"},
 		{"POST", rejects + id, "GET, HEAD"},
 	} {
