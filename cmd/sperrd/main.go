@@ -65,6 +65,8 @@ type commandLine struct {
 	Serve   serveCommand   `cmd:"" default:"withargs" help:"Serve until SIGTERM or SIGINT. The default command."`
 	Migrate migrateCommand `cmd:"" help:"Change or show the schema of the database."`
 	Check   checkCommand   `cmd:"" help:"Check the configuration and every neighbour."`
+	IFTSTA  iftstaCommand  `cmd:"" name:"iftsta" help:"List outcomes that makod did not take, or let them be sent again."`
+	Outbox  outboxCommand  `cmd:"" help:"List events that the ERP did not take, or let them be delivered again."`
 	Health  healthCommand  `cmd:"" help:"Ask the service on this machine whether it is ready; for container probes."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"sperrd/internal/outbox"
+)
+
+// outboxCommand groups what a human does with the events that the ERP did not take.
+type outboxCommand struct {
+	List    outboxListCommand    `cmd:"" help:"List the events that wait for the ERP, or those given up."`
+	Requeue outboxRequeueCommand `cmd:"" help:"Let events that were given up be delivered again, after their cause is mended."`
+}
+
+// outboxListCommand shows the outbox.
+type outboxListCommand struct {
+	Dead  bool      `help:"The dead letters: events given up."`
+	Limit lineLimit `default:"100" placeholder:"N" help:"Most events to list; 100 if not given."`
+}
+
+// Run prints how much there is, and a line for each event.
+func (c outboxListCommand) Run(ctx context.Context, p *process) error {
+	q, err := p.openQueues(ctx)
+	if err != nil {
+		return err
+	}
+	defer q.pool.Close()
+	depth, err := outbox.GetDepth(ctx, q.pool, q.config.Tenant)
+	if err != nil {
+		return databaseError(err)
+	}
+	events, more, err := outbox.List(ctx, q.pool, outbox.ListOptions{
+		Tenant: q.config.Tenant, DeadLetters: c.Dead, Limit: int(c.Limit),
+	})
+	if err != nil {
+		return databaseError(err)
+	}
+	if _, err := fmt.Fprintln(q.out, q.depthLine(depth)); err != nil {
+		return err
+	}
+	return eventTable(events, c.Dead, more).print(q.out)
+}
+
+func (q *queues) depthLine(d outbox.Depth) string {
+	line := fmt.Sprintf("waiting: %d", d.Pending)
+	if d.OldestPending != nil {
+		line += " since " + timeCell(d.OldestPending)
+	}
+	line += fmt.Sprintf("; dead letters: %d", d.DeadLetters)
+	if q.config.ERPWebhookURL.Reveal() == "" {
+		line += "; erp_webhook_url is missing, so nothing is delivered"
+	}
+	return line
+}
+
+func eventTable(events []outbox.Row, dead, more bool) table {
+	when := "NEXT ATTEMPT"
+	if dead {
+		when = "GIVEN UP"
+	}
+	t := table{header: "EVENT\tTYPE\tORDER\tCREATED\tATTEMPTS\t" + when + "\tLAST ERROR", more: more}
+	for _, e := range events {
+		at := &e.NextAttemptAt
+		if dead {
+			at = e.DeadLetteredAt
+		}
+		t.rows = append(t.rows, []string{
+			cell(e.EventID), cell(e.Type), e.OrderID.String(), timeCell(&e.CreatedAt), strconv.Itoa(e.Attempts),
+			timeCell(at), textCell(e.LastError),
+		})
+	}
+	return t
+}
+
+// outboxRequeueCommand makes dead letters wait again.
+type outboxRequeueCommand struct {
+	Events []string `arg:"" optional:"" name:"event-id" help:"The dead letters that are delivered again."`
+	All    bool     `help:"Every dead letter."`
+	Reason string   `placeholder:"TEXT" help:"Why; stands in the history of the order."`
+}
+
+// Validate wants either events or --all.
+func (c outboxRequeueCommand) Validate() error {
+	if (len(c.Events) > 0) == c.All {
+		return errors.New("name either events or --all")
+	}
+	return nil
+}
+
+// Run prints a line for each event and fails if one of them was no dead letter.
+func (c outboxRequeueCommand) Run(ctx context.Context, p *process) error {
+	q, err := p.openQueues(ctx)
+	if err != nil {
+		return err
+	}
+	defer q.pool.Close()
+	asked := unique(c.Events)
+	requeued, err := q.service.RequeueEvents(ctx, commandActor(), c.Reason, asked)
+	done := make(map[string]bool, len(requeued))
+	for _, e := range requeued {
+		done[e.EventID] = true
+		fmt.Fprintf(q.out, "%s  requeued: %s of order %s\n", cell(e.EventID), cell(e.Type), e.OrderID)
+	}
+	if err != nil {
+		return queueError(err)
+	}
+	if c.All && len(requeued) == 0 {
+		fmt.Fprintln(q.out, "there is no dead letter")
+	}
+	var failed error
+	for _, id := range asked {
+		if !done[id] {
+			fmt.Fprintf(q.out, "%s  not requeued: there is no such dead letter\n", cell(id))
+			failed = errReported
+		}
+	}
+	return failed
+}
