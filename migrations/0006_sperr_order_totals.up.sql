@@ -55,14 +55,14 @@ INSERT INTO sperr_order_totals (tenant, status, vorlauffrist_verletzt, n)
 SELECT tenant, status, vorlauffrist_eingehalten IS FALSE, count(*)
 FROM sperr_orders WHERE status <> 'pending' GROUP BY 1, 2, 3;
 
--- The same two indexes with the columns that the counters read at their end, so that
--- counting does not visit rows that lie scattered among closed ones, and no further
--- index has to be written with each order.
-DROP INDEX sperr_orders_pending;
-CREATE INDEX sperr_orders_pending ON sperr_orders
-    (tenant, (COALESCE(ausfuehrung_am, fruehestens_am)), created_at, id,
-     ausfuehrung_am, fruehestens_am, ausfuehrung_faellig_am, vorlauffrist_eingehalten)
+-- Both indexes below hold every column that the counters read, so that counting does
+-- not visit rows that lie scattered among closed ones. Few values and no id: equal
+-- entries of the first share one, which keeps it a tenth of the size.
+CREATE INDEX sperr_orders_pending_counts ON sperr_orders
+    (tenant, ausfuehrung_am, fruehestens_am, ausfuehrung_faellig_am, vorlauffrist_eingehalten)
     WHERE status = 'pending';
+-- The queue's own index with one column more, since each claim of an outcome writes
+-- every index that holds it.
 DROP INDEX sperr_orders_iftsta_due;
 CREATE INDEX sperr_orders_iftsta_due ON sperr_orders
     (tenant, iftsta_attempts, iftsta_next_attempt_at, iftsta_faellig_am)

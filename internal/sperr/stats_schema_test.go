@@ -79,21 +79,45 @@ func TestTotalsMissNothingThatIsWrittenWhileTheyAreSetUp(t *testing.T) {
 		return err
 	})
 	b.awaitLockWaits(t, 2)
-	// Whoever has read an order may still write it before the migration.
-	if _, err := early.Exec(t.Context(), insertOrder, testTenant, "executed", true); err != nil {
-		t.Fatal(err)
-	}
 	if err := early.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := beside.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"cancelled f 1", "executed f 2", "failed t 1"}, b.totals(t)); diff != "" {
+	if diff := cmp.Diff([]string{"cancelled f 1", "executed f 1", "failed t 1"}, b.totals(t)); diff != "" {
 		t.Errorf("totals (-want +got):\n%s", diff)
 	}
 	if err := checkStats(t.Context(), b); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestTotalsAreSetUpBesideOneWhoReadsAndThenWrites(t *testing.T) {
+	t.Parallel()
+	b, migrator := benchBeforeTotals(t)
+	reader, err := b.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = reader.Rollback(context.Background()) }()
+	if _, err := reader.Exec(t.Context(), `SELECT FROM sperr_orders`); err != nil {
+		t.Fatal(err)
+	}
+	var beside errgroup.Group
+	beside.Go(func() error { return migrator.Up(t.Context()) })
+	b.awaitLockWaits(t, 1)
+	if _, err := reader.Exec(t.Context(), insertOrder, testTenant, "executed", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := reader.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := beside.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"executed f 2"}, b.totals(t)); diff != "" {
+		t.Errorf("totals (-want +got):\n%s", diff)
 	}
 }
 
@@ -153,6 +177,21 @@ func (b *bench) rowsRead(t *testing.T) map[string]map[string]float64 {
 	return read
 }
 
+// vacuum brings map and statistics of the orders up to date. A session that starts on
+// another test's database at this moment can keep pages from being marked.
+func (b *bench) vacuum(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; {
+		b.exec(t, `VACUUM (ANALYZE) sperr_orders, sperr_order_totals`)
+		if column[bool](t, b.pool, `SELECT relallvisible = relpages FROM pg_class WHERE oid = 'sperr_orders'::regclass`)[0] {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("something keeps VACUUM from marking pages as visible to all")
+		}
+	}
+}
+
 // Half of the closed orders are an operator's, who owes no IFTSTA. The planner, which
 // takes the conditions for independent, expects a quarter of all orders to owe one:
 // only an index that holds all that is counted keeps it from reading the table.
@@ -173,8 +212,7 @@ func TestStatsReadOpenWorkWhateverIsClosed(t *testing.T) {
 		if err := fold(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
-		b.exec(t, `VACUUM (ANALYZE) sperr_orders, sperr_order_totals`)
-
+		b.vacuum(t)
 		got := b.rowsRead(t)
 		want := map[string]float64{"Index Only Scan": pending + owed}
 		if diff := cmp.Diff(want, got["sperr_orders"]); diff != "" {
