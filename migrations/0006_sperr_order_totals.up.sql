@@ -2,7 +2,7 @@
 -- closed: open work from indexes that hold nothing else, closed orders from totals.
 
 -- An order that somebody writes meanwhile is committed before this lock, and found by
--- the INSERT at the end, or waits for the end of this file and fires the triggers. The
+-- the INSERT below, or waits for the end of this file and then fires the triggers. The
 -- lock is taken in full at once: raised later, for DROP INDEX, it would deadlock with
 -- a transaction that has read an order and now writes it.
 LOCK TABLE sperr_orders IN ACCESS EXCLUSIVE MODE;
