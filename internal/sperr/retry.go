@@ -2,8 +2,10 @@ package sperr
 
 import (
 	"context"
+	"maps"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"sperrd/internal/loop"
@@ -90,45 +92,25 @@ func (w *RetryWorker) send(ctx context.Context, c claim) attempt {
 	return s.send(ctx, c)
 }
 
-// recordPauses are the waits before a record is tried again. What makod has taken and
-// nobody has written down would be sent again, and makod may not know it again.
-var recordPauses = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
-
-// record ends the claims of attempts. Where the database is away it tries again while
-// the leases hold; where one row cannot be written, the others still are.
+// record ends the claims of attempts. What makod has taken and nobody has written down
+// would be sent again, and makod may not know it again.
 func (w *RetryWorker) record(ctx context.Context, attempts []attempt) {
 	s := w.service
-	ended, err := s.endClaims(ctx, attempts)
-	for _, pause := range recordPauses {
-		if !postgres.IsUnavailable(err) || !w.rest(ctx, pause, attempts) {
-			break
-		}
-		ended, err = s.endClaims(ctx, attempts)
-	}
-	if err != nil && !postgres.IsUnavailable(err) && len(attempts) > 1 {
-		for _, a := range attempts {
-			w.record(ctx, []attempt{a})
-		}
-		return
+	ended := make(map[uuid.UUID]bool, len(attempts))
+	lost, err := loop.Recorder[attempt]{
+		Write: func(ctx context.Context, attempts []attempt) error {
+			some, err := s.endClaims(ctx, attempts)
+			maps.Copy(ended, some)
+			return err
+		},
+		Passing: postgres.IsUnavailable,
+		Left:    func(a attempt) time.Duration { return a.until.Sub(s.Now()) },
+	}.Record(ctx, attempts)
+	reasons := make(map[uuid.UUID]error, len(lost))
+	for _, a := range lost {
+		reasons[a.order.ID] = err
 	}
 	for _, a := range attempts {
-		s.tell(ctx, a, ended[a.order.ID], err)
-	}
-}
-
-// rest waits before a record is tried again; it is false where that is too late, or the
-// service stops.
-func (w *RetryWorker) rest(ctx context.Context, pause time.Duration, attempts []attempt) bool {
-	again := w.service.Now().Add(pause)
-	for _, a := range attempts {
-		if again.After(a.until) {
-			return false
-		}
-	}
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(pause):
-		return true
+		s.tell(ctx, a, ended[a.order.ID], reasons[a.order.ID])
 	}
 }
