@@ -2,45 +2,15 @@ package outbox
 
 import (
 	"errors"
-	"os"
+	"fmt"
 	"testing"
 
-	"github.com/cloudevents/sdk-go/v2/event"
-	"github.com/google/uuid"
+	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"sperrd/internal/postgres/postgrestest"
 )
-
-func TestMain(m *testing.M) { os.Exit(postgrestest.Run(m)) }
-
-const tenant = "9900357000004"
-
-// newOrder puts in an order for events to be about.
-func newOrder(t *testing.T, pool *pgxpool.Pool) uuid.UUID {
-	t.Helper()
-	var id uuid.UUID
-	err := pool.QueryRow(t.Context(), `INSERT INTO sperr_orders (tenant, malo_id, lf_mp_id, order_type)
-		VALUES ($1, '51238696012', '9900012345678', 'sperrung') RETURNING id`, tenant).Scan(&id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
-}
-
-func newEvent(id string) event.Event {
-	e := event.New()
-	e.SetID(id)
-	e.SetType("de.sperr.storniert")
-	e.SetSource("urn:mako:sperrd:tenant:" + tenant)
-	return e
-}
-
-func enqueue(t *testing.T, pool *pgxpool.Pool, entry Entry) error {
-	t.Helper()
-	return pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error { return Enqueue(t.Context(), tx, entry) })
-}
 
 func ids(t *testing.T, pool *pgxpool.Pool) []string {
 	t.Helper()
@@ -59,24 +29,40 @@ func ids(t *testing.T, pool *pgxpool.Pool) []string {
 func TestEnqueueingTwiceIsOneEvent(t *testing.T) {
 	t.Parallel()
 	pool := postgrestest.New(t)
-	order := newOrder(t, pool)
+	order := orders(t, pool, 1)[0]
 	for _, id := range []string{"b", "a", "b"} {
-		if err := enqueue(t, pool, Entry{Tenant: tenant, OrderID: order, Event: newEvent(id)}); err != nil {
-			t.Fatal(err)
-		}
+		enqueue(t, pool, Entry{Tenant: tenant, OrderID: order, Event: newEvent(id)})
 	}
-	if got := ids(t, pool); len(got) != 2 || got[0] != "b" || got[1] != "a" {
-		t.Errorf("events due = %v, want b before a", got)
+	enqueue(t, pool, entry(t, order, "x", "c"), entry(t, order, "x", "a"), entry(t, order, "x", "c"))
+	if diff := cmp.Diff([]string{"b", "a", "c"}, ids(t, pool)); diff != "" {
+		t.Errorf("events due (-want +got):\n%s", diff)
+	}
+}
+
+func TestEventsEnqueuedTogetherKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	pool := postgrestest.New(t)
+	order := orders(t, pool, 1)[0]
+	var want []string
+	var entries []Entry
+	for i := range 1000 {
+		want = append(want, fmt.Sprint(i*7919%1000))
+		entries = append(entries, entry(t, order, "x", want[i]))
+	}
+	enqueue(t, pool, entries...)
+	enqueue(t, pool) // nothing
+	if diff := cmp.Diff(want, ids(t, pool)); diff != "" {
+		t.Errorf("events due (-want +got):\n%s", diff)
 	}
 }
 
 func TestAnEventOfATransactionThatFailsDoesNotExist(t *testing.T) {
 	t.Parallel()
 	pool := postgrestest.New(t)
-	entry := Entry{Tenant: tenant, OrderID: newOrder(t, pool), Event: newEvent("a")}
+	e := Entry{Tenant: tenant, OrderID: orders(t, pool, 1)[0], Event: newEvent("a")}
 	failed := errors.New("the change failed")
 	err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-		return errors.Join(Enqueue(t.Context(), tx, entry), failed)
+		return errors.Join(Enqueue(t.Context(), tx, e), failed)
 	})
 	if !errors.Is(err, failed) {
 		t.Fatal(err)
@@ -89,8 +75,11 @@ func TestAnEventOfATransactionThatFailsDoesNotExist(t *testing.T) {
 func TestAnEventThatIsNoCloudEventIsRefused(t *testing.T) {
 	t.Parallel()
 	pool := postgrestest.New(t)
-	order := newOrder(t, pool)
-	if err := enqueue(t, pool, Entry{Tenant: tenant, OrderID: order, Event: newEvent("")}); err == nil {
+	order := orders(t, pool, 1)[0]
+	err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+		return Enqueue(t.Context(), tx, entry(t, order, "x", "a"), entry(t, order, "x", ""))
+	})
+	if err == nil {
 		t.Error("an event without id was taken")
 	}
 	if got := ids(t, pool); len(got) != 0 {

@@ -36,25 +36,31 @@ type claim struct {
 	until    time.Time // when the lease ends on this process's clock
 }
 
+// sqlClaim walks event_outbox_due in its order. The first pending event of the order is
+// looked up for each row by way of event_outbox_pending_order: NOT EXISTS would become
+// a join, which the planner gets badly wrong where its statistics know of an empty table.
+// The lookup needs no tenant, since an order has only one.
+const sqlClaim = `
+	WITH due AS (
+		SELECT o.id FROM event_outbox o
+		WHERE o.tenant = @tenant AND o.next_attempt_at <= now()
+		  AND o.delivered_at IS NULL AND o.dead_lettered_at IS NULL
+		  AND o.seq = (
+			SELECT e.seq FROM event_outbox e
+			WHERE e.order_id = o.order_id AND e.delivered_at IS NULL AND e.dead_lettered_at IS NULL
+			ORDER BY e.seq LIMIT 1)
+		ORDER BY o.attempts, o.next_attempt_at
+		LIMIT @limit FOR UPDATE OF o SKIP LOCKED)
+	UPDATE event_outbox o SET
+		attempts = o.attempts + 1, next_attempt_at = now() + @lease::interval,
+		first_attempt_at = coalesce(o.first_attempt_at, now())
+	FROM due WHERE o.tenant = @tenant AND o.id = due.id
+	RETURNING o.id, o.event_id, o.order_id, o.ce_type, o.envelope::text, o.attempts, o.next_attempt_at`
+
 // claim leases at most limit events that are due, the least tried first. Of one order
 // it takes only the first that is neither delivered nor a dead letter.
 func (q queue) claim(ctx context.Context, limit int, lease time.Duration) ([]claim, error) {
-	rows, err := q.pool.Query(ctx, `
-		WITH due AS (
-			SELECT o.id FROM event_outbox o
-			WHERE o.tenant = @tenant AND o.next_attempt_at <= now()
-			  AND o.delivered_at IS NULL AND o.dead_lettered_at IS NULL
-			  AND NOT EXISTS (
-				SELECT FROM event_outbox e
-				WHERE e.tenant = o.tenant AND e.order_id = o.order_id AND e.seq < o.seq
-				  AND e.delivered_at IS NULL AND e.dead_lettered_at IS NULL)
-			ORDER BY o.attempts, o.next_attempt_at
-			LIMIT @limit FOR UPDATE OF o SKIP LOCKED)
-		UPDATE event_outbox o SET
-			attempts = o.attempts + 1, next_attempt_at = now() + @lease::interval,
-			first_attempt_at = coalesce(o.first_attempt_at, now())
-		FROM due WHERE o.tenant = @tenant AND o.id = due.id
-		RETURNING o.id, o.event_id, o.order_id, o.ce_type, o.envelope::text, o.attempts, o.next_attempt_at`,
+	rows, err := q.pool.Query(ctx, sqlClaim,
 		pgx.NamedArgs{"tenant": q.tenant, "limit": limit, "lease": lease})
 	if err != nil {
 		return nil, fmt.Errorf("claim events: %w", err)
@@ -98,7 +104,7 @@ const (
 		followers AS (
 			UPDATE event_outbox o SET next_attempt_at = failed.next_attempt_at
 			FROM failed
-			WHERE NOT failed.dead AND o.tenant = @tenant AND o.order_id = failed.order_id AND o.seq > failed.seq
+			WHERE NOT failed.dead AND o.order_id = failed.order_id AND o.seq > failed.seq
 			  AND o.delivered_at IS NULL AND o.dead_lettered_at IS NULL
 			  AND o.attempts = 0 AND o.next_attempt_at < failed.next_attempt_at)
 		SELECT id, dead FROM failed`
