@@ -1,0 +1,149 @@
+package outbox
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+)
+
+func (b *bench) requeue(t *testing.T, tenant string, eventIDs ...string) (list []Requeued) {
+	t.Helper()
+	err := pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) (err error) {
+		list, err = Requeue(t.Context(), tx, tenant, eventIDs)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func (b *bench) kill(t *testing.T, where string) {
+	t.Helper()
+	b.exec(t, `UPDATE event_outbox SET dead_lettered_at = now(), attempts = 90, last_error = 'boom',
+		first_attempt_at = now() - interval '200 h', next_attempt_at = now() + interval '1 h' WHERE `+where)
+}
+
+func TestARequeuedDeadLetterStartsAgainFromTheBeginning(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	order := b.pairs(t, 1)[0]
+	b.kill(t, `event_id = 'first-0'`)
+	b.round(t) // delivers the second
+	want := []Requeued{{EventID: "first-0", Type: "first", OrderID: order}}
+	if diff := cmp.Diff(want, b.requeue(t, tenant, "first-0", "second-0", "unknown")); diff != "" {
+		t.Errorf("requeued (-want +got):\n%s", diff)
+	}
+	got := b.row(t, "first-0")
+	if got.DeadLetterAt != nil || got.Attempts != 0 || got.FirstAttemptAt != nil || got.Wait > 0 ||
+		got.LastError == nil || *got.LastError != "boom" {
+		t.Errorf("requeued: %+v", got)
+	}
+	b.round(t)
+	if diff := cmp.Diff([]string{"second", "first"}, b.erp.AcceptedFor(order.String())); diff != "" {
+		t.Errorf("accepted (-want +got):\n%s", diff)
+	}
+}
+
+func TestRequeueWithoutIDsMeansAllOfTheTenantWithinItsBound(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.pairs(t, 600)
+	b.kill(t, `event_id <> 'second-0'`)
+	if got := b.requeue(t, "9900000000002"); len(got) != 0 {
+		t.Fatalf("%d dead letters of another tenant requeued", len(got))
+	}
+	first := b.requeue(t, tenant)
+	if len(first) != MaxRequeue || first[0].EventID != "first-0" || first[1].EventID != "first-1" {
+		t.Fatalf("%d requeued, beginning with %+v", len(first), first[:2])
+	}
+	if got := len(b.requeue(t, tenant)); got != 199 || b.count(t, `dead_lettered_at IS NOT NULL`) != 0 {
+		t.Errorf("%d requeued by the second call, want 199 and none left", got)
+	}
+}
+
+func TestARequeueThatIsRolledBackDidNotHappen(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.one(t, "a")
+	b.kill(t, `true`)
+	err := pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
+		if _, err := Requeue(t.Context(), tx, tenant, nil); err != nil {
+			return err
+		}
+		return context.Canceled
+	})
+	if err == nil || b.count(t, `dead_lettered_at IS NOT NULL`) != 1 {
+		t.Errorf("%v; the dead letter is gone", err)
+	}
+}
+
+func TestDepthCountsWhatTheERPDoesNotHave(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	depth := func(tenant string) Depth {
+		d, err := GetDepth(t.Context(), b.pool, tenant)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	if diff := cmp.Diff(Depth{}, depth(tenant)); diff != "" {
+		t.Errorf("empty (-want +got):\n%s", diff)
+	}
+	b.pairs(t, 3)
+	b.exec(t, `UPDATE event_outbox SET created_at = now() - interval '1 h' * seq`)
+	b.exec(t, `UPDATE event_outbox SET delivered_at = now() WHERE event_id = 'second-2'`)
+	b.kill(t, `event_id IN ('second-1', 'first-2')`)
+	got := depth(tenant)
+	if got.Pending != 3 || got.DeadLetters != 2 || got.OldestPending == nil {
+		t.Fatalf("depth %+v, want 3 pending and 2 dead letters", got)
+	}
+	if b.count(t, `event_id = 'first-1' AND created_at = '`+got.OldestPending.Format("2006-01-02T15:04:05.999999Z07:00")+`'`) != 1 {
+		t.Errorf("oldest pending at %v", got.OldestPending)
+	}
+	if diff := cmp.Diff(Depth{}, depth("9900000000002")); diff != "" {
+		t.Errorf("another tenant (-want +got):\n%s", diff)
+	}
+}
+
+func TestListsAreBoundedAndOldestFirst(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.pairs(t, 3)
+	b.exec(t, `UPDATE event_outbox SET delivered_at = now() WHERE event_id = 'first-0'`)
+	b.kill(t, `event_id LIKE 'second-%'`)
+	b.exec(t, `UPDATE event_outbox SET dead_lettered_at = now() - interval '1 h' WHERE event_id = 'second-2'`)
+	for _, c := range []struct {
+		options ListOptions
+		want    []string
+		more    bool
+	}{
+		{ListOptions{Tenant: tenant, Limit: 2}, []string{"first-1", "first-2"}, false},
+		{ListOptions{Tenant: tenant, Limit: 1}, []string{"first-1"}, true},
+		{ListOptions{Tenant: tenant, Limit: 2, DeadLetters: true}, []string{"second-2", "second-0"}, true},
+		{ListOptions{Tenant: "9900000000002", Limit: 2}, nil, false},
+		{ListOptions{Tenant: "9900000000002", Limit: 2, DeadLetters: true}, nil, false},
+	} {
+		list, more, err := List(t.Context(), b.pool, c.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, r := range list {
+			got = append(got, r.EventID)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" || more != c.more {
+			t.Errorf("%+v: more %v (-want +got):\n%s", c.options, more, diff)
+		}
+	}
+	list, _, err := List(t.Context(), b.pool, ListOptions{Tenant: tenant, Limit: 1, DeadLetters: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := list[0]; r.Type != "second" || r.Attempts != 90 || r.FirstAttemptAt == nil || r.DeadLetteredAt == nil || *r.LastError != "boom" {
+		t.Errorf("row: %+v", r)
+	}
+}
