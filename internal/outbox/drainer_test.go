@@ -18,9 +18,7 @@ func TestTwoDrainersDeliverEachEventOnceAndInOrder(t *testing.T) {
 	const n = 300
 	all := b.pairs(t, n)
 	stopOne, stopTwo := run(t, b.Drainer), run(t, b.drainer(t, tenant))
-	if err := b.erp.WaitAccepted(t.Context(), 2*n); err != nil {
-		t.Fatal(err)
-	}
+	b.accepted(t, 2*n)
 	stopOne()
 	stopTwo()
 	for _, order := range all {
@@ -45,9 +43,7 @@ func TestWakeEndsTheRest(t *testing.T) {
 	for i := range 3 {
 		b.one(t, fmt.Sprint(i))
 		b.Wake()
-		if err := b.erp.WaitAccepted(t.Context(), i+1); err != nil {
-			t.Fatal(err)
-		}
+		b.accepted(t, i+1)
 	}
 }
 
@@ -57,9 +53,7 @@ func TestADeliveredEventMakesTheNextOneOfItsOrderGoAtOnce(t *testing.T) {
 	b.PollInterval = time.Hour
 	b.pairs(t, 1)
 	run(t, b.Drainer)
-	if err := b.erp.WaitAccepted(t.Context(), 2); err != nil {
-		t.Fatal(err)
-	}
+	b.accepted(t, 2)
 }
 
 func TestTheNextEventIsNotOfferedBeforeTheEarlierOneIsDelivered(t *testing.T) {
@@ -204,9 +198,7 @@ func TestStoppingRecordsWhatWasSentAndGivesTheRestBack(t *testing.T) {
 	if _, err := b.step(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := gate.Wait(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
+	atGate(t, gate)
 	b.one(t, "claimed")
 	b.exec(t, `UPDATE event_outbox SET attempts = 4, first_attempt_at = now() - interval '1 h' WHERE event_id = 'claimed'`)
 	c := b.claimed(t, 1)[0]
@@ -232,9 +224,7 @@ func TestRunReturnsOnlyWhenEverythingInHandIsRecorded(t *testing.T) {
 	gate := b.erp.Hold()
 	defer gate.Release()
 	stop := run(t, b.Drainer)
-	if err := gate.Wait(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
+	atGate(t, gate)
 	time.AfterFunc(50*time.Millisecond, gate.Release)
 	stop()
 	if got := b.row(t, "a"); got.DeliveredAt == nil {

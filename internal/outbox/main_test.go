@@ -3,7 +3,6 @@ package outbox
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"testing"
@@ -59,7 +58,7 @@ func (b *bench) drainer(t *testing.T, tenant string) *Drainer {
 	return NewDrainer(b.pool, newClient(t, b.url), Options{
 		Tenant: tenant, GiveUpAfter: 168 * time.Hour, RequestTimeout: 10 * time.Second, Lease: time.Minute,
 		PollInterval: 100 * time.Millisecond, Retention: 720 * time.Hour, Parallelism: 16,
-		Now: time.Now, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 	})
 }
 
@@ -87,6 +86,26 @@ func run(t *testing.T, d *Drainer) (stop func()) {
 	return stop
 }
 
+// accepted waits until the ERP has taken n events.
+func (b *bench) accepted(t *testing.T, n int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := b.erp.WaitAccepted(ctx, n); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// atGate waits until a delivery waits at the gate.
+func atGate(t *testing.T, gate *erptest.Gate) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := gate.Wait(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // round lets the drainer do one step and everything that it set going.
 func (b *bench) round(t *testing.T) {
 	t.Helper()
@@ -109,9 +128,9 @@ func (b *bench) claimed(t *testing.T, n int) []claim {
 	return claims
 }
 
-func (b *bench) exec(t *testing.T, sql string, args ...any) {
+func (b *bench) exec(t *testing.T, sql string) {
 	t.Helper()
-	if _, err := b.pool.Exec(t.Context(), sql, args...); err != nil {
+	if _, err := b.pool.Exec(t.Context(), sql); err != nil {
 		t.Fatal(err)
 	}
 }
