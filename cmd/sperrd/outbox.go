@@ -12,7 +12,7 @@ import (
 // outboxCommand groups what a human does with the events that the ERP did not take.
 type outboxCommand struct {
 	List    outboxListCommand    `cmd:"" help:"List the events that wait for the ERP, or those given up."`
-	Requeue outboxRequeueCommand `cmd:"" help:"Let events that were given up be delivered again, after their cause is mended."`
+	Requeue outboxRequeueCommand `cmd:"" help:"Let events that were given up, or that wait, go to the ERP now that it works."`
 }
 
 // outboxListCommand shows the outbox.
@@ -75,19 +75,34 @@ func eventTable(events []outbox.Row, dead, more bool) table {
 	return t
 }
 
-// outboxRequeueCommand makes dead letters wait again.
+// outboxRequeueCommand lets events go to the ERP now.
 type outboxRequeueCommand struct {
-	Events []string `arg:"" optional:"" name:"event-id" help:"The dead letters that are delivered again."`
-	All    bool     `help:"Every dead letter."`
-	Reason string   `placeholder:"TEXT" help:"Why; stands in the history of the order."`
+	Events  []string `arg:"" optional:"" name:"event-id" help:"The dead letters that are delivered again."`
+	All     bool     `help:"Every dead letter."`
+	Waiting bool     `help:"What waits for its next attempt, now that the ERP is back."`
+	Reason  string   `placeholder:"TEXT" help:"Why; stands in the history of the order."`
 }
 
-// Validate wants either events or --all.
+// Validate wants one of events, --all and --waiting.
 func (c outboxRequeueCommand) Validate() error {
-	if (len(c.Events) > 0) == c.All {
-		return errors.New("name either events or --all")
+	named := 0
+	for _, given := range []bool{len(c.Events) > 0, c.All, c.Waiting} {
+		if given {
+			named++
+		}
+	}
+	if named != 1 {
+		return errors.New("name either events, --all or --waiting")
 	}
 	return nil
+}
+
+// requeue does what was asked for.
+func (c outboxRequeueCommand) requeue(ctx context.Context, q *queues, asked []string) ([]outbox.Requeued, error) {
+	if c.Waiting {
+		return q.service.HurryEvents(ctx, commandActor(), c.Reason, q.config.Outbox.Lease)
+	}
+	return q.service.RequeueEvents(ctx, commandActor(), c.Reason, asked)
 }
 
 // Run prints a line for each event and fails if one of them was no dead letter.
@@ -98,7 +113,7 @@ func (c outboxRequeueCommand) Run(ctx context.Context, p *process) error {
 	}
 	defer q.pool.Close()
 	asked := unique(c.Events)
-	requeued, err := q.service.RequeueEvents(ctx, commandActor(), c.Reason, asked)
+	requeued, err := c.requeue(ctx, q, asked)
 	done := make(map[string]bool, len(requeued))
 	for _, e := range requeued {
 		done[e.EventID] = true
@@ -107,8 +122,8 @@ func (c outboxRequeueCommand) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return queueError(err)
 	}
-	if c.All && len(requeued) == 0 {
-		fmt.Fprintln(q.out, "there is no dead letter")
+	if len(asked) == 0 && len(requeued) == 0 {
+		fmt.Fprintln(q.out, map[bool]string{false: "there is no dead letter", true: "no event waits for longer than a lease"}[c.Waiting])
 	}
 	var failed error
 	for _, id := range asked {

@@ -110,3 +110,25 @@ func TestOutboxRequeue_all_requeues_every_dead_letter_of_the_tenant(t *testing.T
 	}
 	wantDead(t, url, "foreign-dead")
 }
+
+func TestOutboxRequeue_waiting_ends_the_wait_of_what_the_ERP_did_not_take(t *testing.T) {
+	t.Parallel()
+	url := newOutbox(t)
+	execSQL(t, url, `UPDATE event_outbox SET next_attempt_at = now() + interval '2 h' WHERE event_id LIKE 'waiting-%'`)
+	code, stdout, _ := command(t, erpTOML+queueTOML(url), "outbox", "requeue", "--waiting", "--reason", "the ERP is back")
+	wantLines(t, stdout, "waiting-1 requeued: de.sperr.storniert of order "+queueID(1), "waiting-2 requeued: de.sperr.storniert of order "+queueID(1))
+	due := query(t, url, `SELECT event_id FROM event_outbox WHERE event_id LIKE 'waiting-%' AND next_attempt_at <= now() ORDER BY 1`)
+	if diff := cmp.Diff([]string{"waiting-1", "waiting-2"}, due); diff != "" || code != exitOK {
+		t.Errorf("exit code %d, due (-want +got):\n%s", code, diff)
+	}
+	lines := query(t, url, `SELECT action || ' ' || (detail ->> 'reason') FROM sperr_order_history ORDER BY id`)
+	if diff := cmp.Diff([]string{"event_requeued the ERP is back", "event_requeued the ERP is back"}, lines); diff != "" {
+		t.Errorf("history (-want +got):\n%s", diff)
+	}
+	wantDead(t, url, "dead-1", "dead-2", "foreign-dead")
+	_, stdout, _ = command(t, erpTOML+queueTOML(url), "outbox", "requeue", "--waiting")
+	wantLines(t, stdout, "no event waits for longer than a lease")
+	if code, _, stderr := command(t, erpTOML+queueTOML(url), "outbox", "requeue", "--waiting", "--all"); code != exitUsage || !strings.Contains(stderr, "--waiting") {
+		t.Errorf("exit code %d, %q; want a usage mistake", code, stderr)
+	}
+}

@@ -122,3 +122,29 @@ func Requeue(ctx context.Context, tx pgx.Tx, tenant string, eventIDs []string) (
 	}
 	return list, nil
 }
+
+// Hurry makes the pending events of the tenant due that wait for longer than lease, so
+// that nobody has them in hand: the ERP is back, and their wait is not over. It returns
+// them as they were enqueued, at most [MaxRequeue] in one call.
+func Hurry(ctx context.Context, tx pgx.Tx, tenant string, lease time.Duration) ([]Requeued, error) {
+	rows, err := tx.Query(ctx, `
+		WITH waiting AS (
+			SELECT id FROM event_outbox
+			WHERE tenant = @tenant AND delivered_at IS NULL AND dead_lettered_at IS NULL
+			  AND next_attempt_at > now() + @lease::interval
+			ORDER BY attempts, next_attempt_at LIMIT @limit FOR UPDATE SKIP LOCKED),
+		due AS (
+			UPDATE event_outbox o SET next_attempt_at = now()
+			FROM waiting WHERE o.id = waiting.id
+			RETURNING o.event_id, o.ce_type, o.order_id, o.seq)
+		SELECT event_id, ce_type AS "type", order_id FROM due ORDER BY seq`,
+		pgx.NamedArgs{"tenant": tenant, "lease": lease, "limit": MaxRequeue})
+	if err != nil {
+		return nil, fmt.Errorf("hurry waiting events: %w", err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[Requeued])
+	if err != nil {
+		return nil, fmt.Errorf("hurry waiting events: %w", err)
+	}
+	return list, nil
+}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
+
+	"sperrd/internal/outbox/erptest"
 )
 
 func (b *bench) requeue(t *testing.T, tenant string, eventIDs ...string) (list []Requeued) {
@@ -145,5 +147,40 @@ func TestListsAreBoundedAndOldestFirst(t *testing.T) {
 	}
 	if r := list[0]; r.Type != "second" || r.Attempts != 90 || r.FirstAttemptAt == nil || r.DeadLetteredAt == nil || *r.LastError != "boom" {
 		t.Errorf("row: %+v", r)
+	}
+}
+
+func TestHurryEndsTheWaitOfWhatNobodyHasInHand(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.pairs(t, 3)
+	b.erp.Fail(erptest.Answer(503))
+	b.round(t) // each first one waits 15 s or more, its second one with it
+	b.erp.Recover()
+	b.exec(t, `UPDATE event_outbox SET next_attempt_at = now() + interval '2 h' WHERE event_id IN ('first-0', 'second-0')`)
+	b.exec(t, `UPDATE event_outbox SET next_attempt_at = now() + interval '50 s' WHERE event_id IN ('first-1', 'second-1')`) // within a lease
+	b.kill(t, `event_id IN ('first-2', 'second-2')`)
+	var hurried []Requeued
+	err := pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) (err error) {
+		if list, err := Hurry(t.Context(), tx, "9900357000011", b.Lease); err != nil || len(list) != 0 {
+			t.Errorf("another tenant hurried %v, %v", list, err)
+		}
+		hurried, err = Hurry(t.Context(), tx, tenant, b.Lease)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, e := range hurried {
+		ids = append(ids, e.EventID)
+	}
+	if diff := cmp.Diff([]string{"first-0", "second-0"}, ids); diff != "" {
+		t.Errorf("hurried (-want +got):\n%s", diff)
+	}
+	b.round(t)
+	b.round(t)
+	if n := b.count(t, `delivered_at IS NOT NULL`); n != 2 {
+		t.Errorf("%d events are delivered, want the two", n)
 	}
 }

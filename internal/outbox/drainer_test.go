@@ -269,3 +269,14 @@ func TestOnlyWhatWasDeliveredLongAgoIsPruned(t *testing.T) {
 		t.Errorf("%d events left, want the 1100 second ones", got)
 	}
 }
+
+func TestAttemptsAreCountedAsFarAsTheyCanBe(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.one(t, "a")
+	b.exec(t, `UPDATE event_outbox SET attempts = 32767`)
+	b.round(t)
+	if got := b.row(t, "a"); got.DeliveredAt == nil || got.Attempts != 32767 {
+		t.Errorf("row = %+v", got)
+	}
+}

@@ -52,13 +52,14 @@ const sqlClaim = `
 		ORDER BY o.attempts, o.next_attempt_at
 		LIMIT @limit FOR UPDATE OF o SKIP LOCKED)
 	UPDATE event_outbox o SET
-		attempts = o.attempts + 1, next_attempt_at = now() + @lease::interval,
+		attempts = least(o.attempts + 1, 32767), next_attempt_at = now() + @lease::interval,
 		first_attempt_at = coalesce(o.first_attempt_at, now())
 	FROM due WHERE o.tenant = @tenant AND o.id = due.id
 	RETURNING o.id, o.event_id, o.order_id, o.ce_type, o.envelope::text, o.attempts, o.next_attempt_at`
 
 // claim leases at most limit events that are due, the least tried first. Of one order
-// it takes only the first that is neither delivered nor a dead letter.
+// it takes only the first that is neither delivered nor a dead letter. An ERP that asks to
+// come back each second for a week reaches the end of what attempts can count.
 func (q queue) claim(ctx context.Context, limit int, lease time.Duration) ([]claim, error) {
 	rows, err := q.pool.Query(ctx, sqlClaim,
 		pgx.NamedArgs{"tenant": q.tenant, "limit": limit, "lease": lease})

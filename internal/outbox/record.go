@@ -2,11 +2,12 @@ package outbox
 
 import (
 	"context"
-	"slices"
+	"maps"
 	"time"
 
 	"github.com/google/uuid"
 
+	"sperrd/internal/loop"
 	"sperrd/internal/postgres"
 )
 
@@ -39,7 +40,16 @@ func (d *Drainer) record(ctx context.Context, results []result) {
 		byKind[r.kind] = append(byKind[r.kind], r)
 	}
 	for k, group := range byKind {
-		ended, lost, err := d.end(ctx, k, group)
+		ended := map[uuid.UUID]bool{}
+		lost, err := loop.Recorder[result]{
+			Write: func(ctx context.Context, some []result) error {
+				written, err := d.queue.end(ctx, k, some, d.GiveUpAfter)
+				maps.Copy(ended, written)
+				return err
+			},
+			Passing: postgres.IsUnavailable,
+			Left:    func(r result) time.Duration { return r.claim.until.Sub(d.Now()) },
+		}.Record(ctx, group)
 		if err != nil {
 			d.Logger.ErrorContext(ctx, "results of deliveries not recorded; the events are sent again when their leases have ended",
 				"events", len(lost), "delivered", k == kindDelivered, "event_ids", eventIDs(lost), "error", err)
@@ -47,56 +57,6 @@ func (d *Drainer) record(ctx context.Context, results []result) {
 		d.report(ctx, group, ended, lost)
 		if k != kindUnsent && len(ended) > 0 {
 			d.wake.Set() // the next event of an order may be due
-		}
-	}
-}
-
-// end writes results of one kind, together or, if that fails for a reason that lies in
-// one of them, one by one. It returns which of them ended their claim, as
-// queue.end does, and those that could not be written, with the last reason.
-func (d *Drainer) end(ctx context.Context, k kind, group []result) (ended map[uuid.UUID]bool, lost []result, err error) {
-	ended, err = d.insist(ctx, k, group)
-	if err == nil {
-		return ended, nil, nil
-	}
-	if len(group) == 1 || postgres.IsUnavailable(err) {
-		return nil, group, err
-	}
-	ended = map[uuid.UUID]bool{}
-	for i := range group {
-		one, oneErr := d.insist(ctx, k, group[i:i+1])
-		for id, dead := range one {
-			ended[id] = dead
-		}
-		if postgres.IsUnavailable(oneErr) {
-			return ended, append(lost, group[i:]...), oneErr
-		}
-		if oneErr != nil {
-			lost, err = append(lost, group[i]), oneErr
-		}
-	}
-	if lost == nil {
-		err = nil
-	}
-	return ended, lost, err
-}
-
-// insist writes results and, while the database is unavailable, tries a few times
-// more within the lease. A stop ends that: the lease does the rest.
-func (d *Drainer) insist(ctx context.Context, k kind, results []result) (map[uuid.UUID]bool, error) {
-	leaseEnd := slices.MaxFunc(results, func(a, b result) int { return a.claim.until.Compare(b.claim.until) }).claim.until
-	for pause := time.Second; ; pause *= 2 {
-		ended, err := d.queue.end(ctx, k, results, d.GiveUpAfter)
-		last := pause > 4*time.Second || d.Now().Add(pause).After(leaseEnd)
-		if err == nil || last || !postgres.IsUnavailable(err) {
-			return ended, err
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, err
 		}
 	}
 }

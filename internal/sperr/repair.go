@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -90,9 +91,27 @@ func repairReason(reason string) (string, error) {
 }
 
 // RequeueEvents gives dead letters of the outbox to the ERP once more, those named or, for
-// an empty list, all of them, and notes each in the history of its order. It is one
-// transaction: a dead letter that dies again at once is not requeued twice.
+// an empty list, all of them, and notes each in the history of its order.
 func (s *Service) RequeueEvents(ctx context.Context, actor, reason string, eventIDs []string) ([]outbox.Requeued, error) {
+	return s.requeue(ctx, actor, reason, func(ctx context.Context, tx pgx.Tx) ([]outbox.Requeued, error) {
+		return outbox.Requeue(ctx, tx, s.repo.tenant, eventIDs)
+	})
+}
+
+// HurryEvents ends the wait of events that the ERP did not take while it was away, and
+// notes each in the history of its order. lease is the one of the outbox: what may be on its
+// way to the ERP at this moment is left alone.
+func (s *Service) HurryEvents(ctx context.Context, actor, reason string, lease time.Duration) ([]outbox.Requeued, error) {
+	return s.requeue(ctx, actor, reason, func(ctx context.Context, tx pgx.Tx) ([]outbox.Requeued, error) {
+		return outbox.Hurry(ctx, tx, s.repo.tenant, lease)
+	})
+}
+
+// requeue moves events in groups until there are no more, in one transaction: one that
+// fails again at once is not moved twice.
+func (s *Service) requeue(
+	ctx context.Context, actor, reason string, move func(context.Context, pgx.Tx) ([]outbox.Requeued, error),
+) ([]outbox.Requeued, error) {
 	reason, err := repairReason(reason)
 	if err != nil {
 		return nil, err
@@ -100,7 +119,7 @@ func (s *Service) RequeueEvents(ctx context.Context, actor, reason string, event
 	var all []outbox.Requeued
 	err = s.transact(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		for {
-			some, err := outbox.Requeue(ctx, tx, s.repo.tenant, eventIDs)
+			some, err := move(ctx, tx)
 			if err != nil {
 				return err
 			}
