@@ -22,7 +22,7 @@ func (n *neighbourhood) startAdmin(ctx context.Context) error {
 	n.adminURL = urlOf(portOf(listener))
 	server := &http.Server{
 		// A page in a browser on this machine must not play the market.
-		Handler:           http.NewCrossOriginProtection().Handler(n.market.routes()),
+		Handler:           http.NewCrossOriginProtection().Handler(n.routes()),
 		ReadHeaderTimeout: 10 * time.Second,
 	}
 	n.background(ctx, "admin endpoints", func(ctx context.Context) error { return serveUntil(ctx, server, listener) })
@@ -45,11 +45,13 @@ func serveUntil(ctx context.Context, server *http.Server, listener net.Listener)
 	return <-stopped
 }
 
-func (m market) routes() http.Handler {
+func (n *neighbourhood) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /spawn", m.handleSpawn)
-	mux.HandleFunc("POST /makod/fault", m.handleFault)
-	mux.HandleFunc("GET /iftsta", m.handleIFTSTA)
+	mux.HandleFunc("POST /spawn", n.market.handleSpawn)
+	mux.HandleFunc("POST /makod/fault", n.market.handleFault)
+	mux.HandleFunc("GET /iftsta", n.market.handleIFTSTA)
+	mux.HandleFunc("POST /erp/fault", n.erp.handleFault)
+	mux.HandleFunc("GET /erp/events", n.erp.handleEvents)
 	return mux
 }
 

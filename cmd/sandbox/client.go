@@ -111,6 +111,8 @@ type order struct {
 	ProcessID                *string    `json:"process_id"`
 	AusfuehrungAm            *string    `json:"ausfuehrung_am"`
 	FruehestensAm            *string    `json:"fruehestens_am"`
+	AusfuehrungFaelligAm     *string    `json:"ausfuehrung_faellig_am"`
+	AusfuehrungEskaliertAt   *time.Time `json:"ausfuehrung_eskaliert_at"`
 	VorlauffristEingehalten  *bool      `json:"vorlauffrist_eingehalten"`
 	VorlauffristSpaetesterUT *string    `json:"vorlauffrist_spaetester_ut"`
 	Status                   string     `json:"status"`
@@ -119,6 +121,8 @@ type order struct {
 	IFTSTADispatchedAt       *time.Time `json:"iftsta_dispatched_at"`
 	IFTSTAAttempts           int        `json:"iftsta_attempts"`
 	IFTSTALastError          *string    `json:"iftsta_last_error"`
+	IFTSTAEmpfehlung         *string    `json:"iftsta_empfehlung"`
+	IFTSTAEscalatedAt        *time.Time `json:"iftsta_escalated_at"`
 	Warnungen                []string   `json:"warnungen"`
 }
 

@@ -109,13 +109,13 @@ type historyLine struct {
 	To     string    `json:"to"`
 }
 
-// tellHistory tells what happened to an order that was carried out.
-func (s *story) tellHistory(ctx context.Context, o order) {
-	lines := read[[]historyLine](s, s.fetch(ctx, o.path("/history")))
-	var said []string
-	for _, line := range lines {
+// tellHistory tells what happened to an order, and expects that it was this.
+func (s *story) tellHistory(ctx context.Context, o order, actions ...string) {
+	var said, got []string
+	for _, line := range read[[]historyLine](s, s.fetch(ctx, o.path("/history"))) {
 		said = append(said, line.Action+" by "+line.Actor)
+		got = append(got, line.Action)
 	}
-	s.expect(len(lines) == 3, "the history of the order has %d lines: %s", len(lines), strings.Join(said, ", "))
+	s.expect(slices.Equal(got, actions), "the history of the order has %s", strings.Join(said, ", "))
 	s.note("its history: %s", strings.Join(said, ", "))
 }

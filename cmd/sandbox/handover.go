@@ -30,26 +30,26 @@ func (c command) curl() string {
 	return text
 }
 
-// handOver lets three more orders come in and prints what a person can do with
+// handOver lets four more orders come in and prints what a person can do with
 // them, each command ready to be pasted.
 func (n *neighbourhood) handOver(ctx context.Context) error {
 	now := time.Now()
 	var ids []string
-	for range 3 {
+	for range 4 {
 		id, err := n.market.order(ctx, newEvent(earliestDate, now, werktag.BerlinDay(now)))
 		if err != nil {
 			return fmt.Errorf("let more orders come in: %w", err)
 		}
 		ids = append(ids, id)
 	}
-	fmt.Fprintf(n.stdout, "\nNow you. Three more orders wait; Ctrl-C ends everything.\n\n")
-	for _, c := range n.commands(ids[0], ids[1], ids[2]) {
+	fmt.Fprintf(n.stdout, "\nNow you. Four more orders wait; Ctrl-C ends everything.\n\n")
+	for _, c := range n.commands(ids[0], ids[1], ids[2], ids[3]) {
 		fmt.Fprintf(n.stdout, "  # %s\n  %s\n", c.what, c.curl())
 	}
 	return nil
 }
 
-func (n *neighbourhood) commands(execute, fail, cancel string) []command {
+func (n *neighbourhood) commands(execute, fail, cancel, queue string) []command {
 	api := n.sperrd.base + ordersPath
 	create := `{"malo_id":"` + drawMaloID() + `","lf_mp_id":"` + lieferant + `","order_type":"entsperrung","arbeitszeit":"auch_ausserhalb"}`
 	return []command{
@@ -64,7 +64,12 @@ func (n *neighbourhood) commands(execute, fail, cancel string) []command {
 		{"signed events that were refused", http.MethodGet, n.sperrd.base + "/api/v1/webhook-rejects", ""},
 		{"the market orders: 17115 or 17117", http.MethodPost, n.adminURL + "/spawn?pid=17117", ""},
 		{"makod fails from now on: down, drop, lost, error, busy or hang", http.MethodPost, n.adminURL + "/makod/fault?kind=down", ""},
-		{"and works again", http.MethodPost, n.adminURL + "/makod/fault?kind=none", ""},
+		{"a report meanwhile is kept, and sent again some seconds long", http.MethodPut, api + "/" + queue + "/execute", ""},
+		{"it works again", http.MethodPost, n.adminURL + "/makod/fault?kind=none", ""},
+		{"are the attempts spent by now, let them begin anew", http.MethodPost, api + "/" + queue + "/iftsta/reset", `{"reason":"makod works again"}`},
+		{"the ERP fails from now on: down, busy, refuse or hang", http.MethodPost, n.adminURL + "/erp/fault?kind=busy", ""},
+		{"and works again", http.MethodPost, n.adminURL + "/erp/fault?kind=none", ""},
+		{"what the ERP knows", http.MethodGet, n.adminURL + "/erp/events", ""},
 		{"what the Lieferanten know", http.MethodGet, n.adminURL + "/iftsta", ""},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"sperrd/internal/makod/makodtest"
@@ -70,15 +71,12 @@ func (m market) breakFor(maloID, kind string) error {
 	return nil
 }
 
-// commandsFor counts the commands about one Marktlokation that makod has seen.
-func (m market) commandsFor(maloID string) int {
-	count := 0
-	for _, request := range m.makod.Requests() {
-		if request.MaloID == maloID {
-			count++
-		}
-	}
-	return count
+// commandsFor returns the commands about one Marktlokation that makod has answered or
+// let go, in the order of their arrival.
+func (m market) commandsFor(maloID string) []makodtest.Request {
+	return slices.DeleteFunc(m.makod.Requests(), func(r makodtest.Request) bool {
+		return r.MaloID != maloID || r.End.IsZero()
+	})
 }
 
 // setFault makes every command fail in this way until it is "none".

@@ -29,7 +29,9 @@ type neighbourhood struct {
 	folder   string // temporary, gone after stop
 	database *pgxpool.Pool
 	market   market
+	erp      erp
 	sperrd   *client
+	command  commandLine
 	adminURL string
 }
 
@@ -43,8 +45,8 @@ func (n *neighbourhood) start(ctx context.Context) error {
 	}
 	n.folder = folder
 	n.later(func() error { return os.RemoveAll(folder) })
-	// The secret of this run: nobody else can sign for it.
-	secret := rand.Text()
+	// The secrets of this run: nobody else can sign for it.
+	secret, erpSecret := rand.Text(), drawERPSecret()
 	databaseURL, err := n.startPostgres(ctx)
 	if err != nil {
 		return fmt.Errorf("PostgreSQL: %w", err)
@@ -54,11 +56,16 @@ func (n *neighbourhood) start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("makod: %w", err)
 	}
+	erpURL, err := n.startERP(ctx, erpSecret)
+	if err != nil {
+		return fmt.Errorf("ERP: %w", err)
+	}
 	if n.market.signer, err = webhook.NewSigner(secret); err != nil {
 		return err
 	}
 	err = n.startSperrd(ctx, sperrdSettings{
 		makodURL: makodURL, makodKey: key, inboundSecret: secret, databaseURL: databaseURL,
+		erpURL: erpURL, erpSecret: erpSecret,
 	})
 	if err != nil {
 		return fmt.Errorf("sperrd: %w", err)

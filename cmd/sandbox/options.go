@@ -17,18 +17,22 @@ type options struct {
 	MakodFault  string `help:"What makod does in the one part of the story in which it fails: ${enum}." enum:"down,drop,error,busy,hang" default:"down"`
 	Port        int    `help:"Port of sperrd. Without it 8780, or a free one if that is taken." placeholder:"N"`
 	MakodPort   int    `help:"Port of the simulated makod, on loopback. Without it 8781, or a free one." placeholder:"N"`
+	ERPPort     int    `name:"erp-port" help:"Port of the simulated ERP, on loopback. Without it 8783, or a free one." placeholder:"N"`
 	AdminPort   int    `help:"Port of the sandbox's own endpoints, on loopback. Without it 8782, or a free one." placeholder:"N"`
 }
 
-const description = `The neighbourhood of sperrd on one machine: PostgreSQL, a simulated makod, and sperrd itself.
+const description = `The neighbourhood of sperrd on one machine: PostgreSQL, a simulated makod, a simulated ERP, and sperrd itself.
 It plays a day of a Netzbetreiber against them, checks every answer, and then serves until Ctrl-C.
 Nothing leaves this machine, but sperrd listens on all its addresses, without authentication: the data is made up.
 
-The sandbox's own endpoints, for playing the market while it serves:
+The sandbox's own endpoints, for playing the market and the ERP while it serves:
 
   POST /spawn?pid=17115|17117    a Lieferant orders: a process in makod, and its signed event to sperrd
   POST /makod/fault?kind=KIND    how makod answers from now on: none, down, drop, lost, error, busy, hang
-  GET  /iftsta                   what the Lieferanten know: every IFTSTA 21039 of makod`
+  POST /erp/fault?kind=KIND      how the ERP answers from now on: none, down (502), busy (503, Retry-After 2 s),
+                                 refuse (422, which makes dead letters), hang
+  GET  /iftsta                   what the Lieferanten know: every IFTSTA 21039 of makod
+  GET  /erp/events               what the ERP knows: every event it has taken, in order`
 
 // errHelp tells that the command line asked for help, which has been printed.
 var errHelp = errors.New("help was asked for")

@@ -172,7 +172,8 @@ func TestHelp_explains_every_switch(t *testing.T) {
 	}
 	for _, want := range []string{
 		"--once", "--sperrd=PATH", "--verbose", "--data=DIR", "--database-url=URL", "--makod-fault", "--port=N",
-		"--makod-port=N", "--admin-port=N", "POST /spawn?pid=", "POST /makod/fault?kind=", "GET  /iftsta",
+		"--makod-port=N", "--erp-port=N", "--admin-port=N", "POST /spawn?pid=", "POST /makod/fault?kind=",
+		"POST /erp/fault?kind=", "GET  /iftsta", "GET  /erp/events",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("-h lacks %s", want)

@@ -20,15 +20,21 @@ const (
 	// sperrd ends anyway.
 	stopTimeout = 15 * time.Second
 	readyPoll   = 30 * time.Millisecond
+	// maxAttempts are so few that the story can wait until they are spent, at most 9 s
+	// after the first, and so many that it has 4 s at least between the second and the
+	// last, in which it mends makod.
+	maxAttempts = 6
 )
 
 // sperrdSettings are what the configuration of sperrd says about its neighbours.
 type sperrdSettings struct {
 	port                                           int
 	makodURL, makodKey, inboundSecret, databaseURL string
+	erpURL, erpSecret                              string
 }
 
-// file is sperrd.toml. No secret stands in it.
+// file is sperrd.toml. No secret stands in it. What would take hours or days is short
+// enough here to be watched.
 func (c sperrdSettings) file() string {
 	return fmt.Sprintf(`# Written by the sandbox, which removes it at its end.
 port   = %d
@@ -36,6 +42,8 @@ tenant = %q
 makod_url           = %q
 makod_api_key       = "env:SPERRD_MAKOD_API_KEY"
 inbound_hmac_secret = "env:SPERRD_INBOUND_HMAC_SECRET"
+erp_webhook_url     = %q
+erp_hmac_secret     = "env:SPERRD_ERP_HMAC_SECRET"
 allow_insecure_no_auth = true
 shutdown_grace      = "10s"
 [database]
@@ -44,7 +52,16 @@ url = "env:SPERRD_DATABASE_URL"
 format = "text"
 [iftsta]
 request_timeout = "3s" # nobody waits long for a makod that hangs
-`, c.port, tenant, c.makodURL)
+max_attempts    = %d
+first_backoff   = "1s"
+max_backoff     = "2s"
+poll_interval   = "200ms"
+[frist]
+scan_interval = "1s"
+[outbox]
+request_timeout = "5s" # less than shutdown_grace, also with an ERP that hangs
+poll_interval   = "200ms"
+`, c.port, tenant, c.makodURL, c.erpURL, maxAttempts)
 }
 
 // environment is ours, without what may be meant for another sperrd.
@@ -56,7 +73,7 @@ func (c sperrdSettings) environment() []string {
 		}
 	}
 	return append(env, "SPERRD_MAKOD_API_KEY="+c.makodKey, "SPERRD_INBOUND_HMAC_SECRET="+c.inboundSecret,
-		"SPERRD_DATABASE_URL="+c.databaseURL)
+		"SPERRD_ERP_HMAC_SECRET="+c.erpSecret, "SPERRD_DATABASE_URL="+c.databaseURL)
 }
 
 // startSperrd runs the real binary and returns when it is ready.
@@ -75,8 +92,9 @@ func (n *neighbourhood) startSperrd(ctx context.Context, settings sperrdSettings
 	if err := os.WriteFile(config, []byte(settings.file()), 0o600); err != nil {
 		return fmt.Errorf("write its configuration: %w", err)
 	}
+	n.command = commandLine{binary: binary, config: config, env: settings.environment()}
 	process := &child{
-		binary: binary, args: []string{"serve", "--config", config}, env: settings.environment(),
+		binary: binary, args: []string{"serve", "--config", config}, env: n.command.env,
 		log: filepath.Join(n.folder, "sperrd.log"), started: make(chan int, 1),
 	}
 	if n.Verbose {

@@ -17,7 +17,7 @@ func (o order) path(part string) string { return ordersPath + "/" + o.ID.String(
 
 // orders are those of the story, in the order of their arrival.
 func (s *story) orders() []order {
-	return []order{s.fixed, s.earliest, s.entsperrung, s.withdrawn, s.operator}
+	return []order{s.fixed, s.earliest, s.entsperrung, s.withdrawn, s.late, s.operator}
 }
 
 // arrival is a moment on the Werktag that lies so many before day: when the ORDERS
@@ -26,6 +26,12 @@ func (s *story) arrival(day werktag.Date, werktage int) time.Time {
 	came, err := werktag.BDEW().Sub(day, werktage)
 	s.try(err)
 	return came.Start().Add(9*time.Hour + 12*time.Minute)
+}
+
+func (s *story) werktageAgo(werktage int) werktag.Date {
+	day, err := werktag.BDEW().Sub(s.due, werktage)
+	s.try(err)
+	return day
 }
 
 func (s *story) werktageAhead(werktage int) werktag.Date {
