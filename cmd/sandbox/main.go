@@ -50,7 +50,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// play puts the neighbourhood up, tells the story and serves until ctx ends.
+// play puts the neighbourhood up, tells the story and serves until ctx ends, or as much
+// of it as was asked for.
 func play(ctx context.Context, o options, stdout, stderr io.Writer) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -59,8 +60,10 @@ func play(ctx context.Context, o options, stdout, stderr io.Writer) (err error) 
 	if err := n.start(ctx); err != nil {
 		return because(ctx, err)
 	}
-	if err := newStory(n, werktag.BerlinDay(time.Now())).tell(ctx); err != nil {
-		return because(ctx, err)
+	if !o.SkipStory {
+		if err := newStory(n, werktag.BerlinDay(time.Now())).tell(ctx); err != nil {
+			return because(ctx, err)
+		}
 	}
 	if o.Once {
 		return nil

@@ -15,7 +15,7 @@ var curlParts = regexp.MustCompile(`curl -si?( -X (\w+))? '([^']*)'( -H 'Content
 // stands there, and those that play the market do what they say.
 func TestHandOver_prints_commands_that_work(t *testing.T) {
 	t.Parallel()
-	r := start(t, "--sperrd", sperrdBinary)
+	r := start(t, "--skip-story", "--sperrd", sperrdBinary)
 	r.handedOver()
 	commands := curlParts.FindAllStringSubmatch(r.output(), -1)
 	if len(commands) != 18 {
@@ -38,7 +38,7 @@ func TestHandOver_prints_commands_that_work(t *testing.T) {
 // sent when makod works again.
 func TestAdmin_plays_the_market(t *testing.T) {
 	t.Parallel()
-	r := start(t, "--sperrd", sperrdBinary)
+	r := start(t, "--skip-story", "--sperrd", sperrdBinary)
 	r.handedOver()
 	admin, sperrd := r.find(`admin endpoints on (\S+)`), r.find(`sperrd on (\S+)`)
 	for _, pid := range []string{"17115", "17117"} {
@@ -68,7 +68,7 @@ func TestAdmin_plays_the_market(t *testing.T) {
 // The ERP fails and recovers, as a person plays it: what it has not taken waits.
 func TestAdmin_plays_the_ERP(t *testing.T) {
 	t.Parallel()
-	r := start(t, "--sperrd", sperrdBinary)
+	r := start(t, "--skip-story", "--sperrd", sperrdBinary)
 	r.handedOver()
 	admin := r.find(`admin endpoints on (\S+)`)
 	if status, body := send(t, "POST", admin+"/erp/fault?kind=busy", ""); status != http.StatusOK {

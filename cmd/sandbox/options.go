@@ -9,7 +9,8 @@ import (
 
 // options are the switches of the sandbox. The texts are what -h prints.
 type options struct {
-	Once        bool   `help:"Tell the story and end: 0 if every answer was the expected one, else 1."`
+	Once        bool   `help:"Tell the story and end: 0 if every answer was the expected one, else 1." xor:"length"`
+	SkipStory   bool   `help:"Serve at once, without the story." xor:"length"`
 	Sperrd      string `help:"The sperrd to run. Without it one is built with 'go build' from the source tree of the working directory." placeholder:"PATH" type:"path"`
 	Verbose     bool   `short:"v" help:"Show sperrd's own log here instead of leaving it in its file."`
 	Data        string `help:"Keep PostgreSQL's data in this folder from run to run; for root it must lie where the user postgres may go. Without it nothing stays." placeholder:"DIR" type:"path" xor:"server"`

@@ -171,7 +171,7 @@ func TestHelp_explains_every_switch(t *testing.T) {
 		t.Fatalf("exit code %d, %s", code, errs.String())
 	}
 	for _, want := range []string{
-		"--once", "--sperrd=PATH", "--verbose", "--data=DIR", "--database-url=URL", "--makod-fault", "--port=N",
+		"--once", "--skip-story", "--sperrd=PATH", "--verbose", "--data=DIR", "--database-url=URL", "--makod-fault", "--port=N",
 		"--makod-port=N", "--erp-port=N", "--admin-port=N", "POST /spawn?pid=", "POST /makod/fault?kind=",
 		"POST /erp/fault?kind=", "GET  /iftsta", "GET  /erp/events",
 	} {
@@ -184,7 +184,7 @@ func TestHelp_explains_every_switch(t *testing.T) {
 func TestSwitches_that_cannot_be_are_refused(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
-		{"--data", "x", "--database-url", "postgres://x"}, {"--makod-fault", "fire"}, {"--nonsense"}, {"--port", "many"},
+		{"--data", "x", "--database-url", "postgres://x"}, {"--makod-fault", "fire"}, {"--nonsense"}, {"--port", "many"}, {"--once", "--skip-story"},
 	} {
 		var out, errs bytes.Buffer
 		if code := run(t.Context(), args, &out, &errs); code != 2 || !strings.Contains(errs.String(), "-h shows the switches") {

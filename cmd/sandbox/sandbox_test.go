@@ -63,7 +63,7 @@ func TestServing_ends_at_a_signal_and_leaves_nothing(t *testing.T) {
 
 func TestServing_ends_when_sperrd_dies(t *testing.T) {
 	t.Parallel()
-	r := start(t, "--sperrd", sperrdBinary)
+	r := start(t, "--skip-story", "--sperrd", sperrdBinary)
 	r.handedOver()
 	process, err := strconv.Atoi(r.find(`process (\d+)`))
 	if err != nil {
