@@ -30,8 +30,8 @@ The sandbox's own endpoints, for playing the market and the ERP while it serves:
 
   POST /spawn?pid=17115|17117    a Lieferant orders: a process in makod, and its signed event to sperrd
   POST /makod/fault?kind=KIND    how makod answers from now on: none, down, drop, lost, error, busy, hang
-  POST /erp/fault?kind=KIND      how the ERP answers from now on: none, down (502), busy (503, Retry-After 2 s),
-                                 refuse (422, which makes dead letters), hang
+  POST /erp/fault?kind=KIND      how the ERP answers from now on: none, busy (503, Retry-After 2 s), refuse (422,
+                                 which makes dead letters), down (502) or hang, after which sperrd waits longer
   GET  /iftsta                   what the Lieferanten know: every IFTSTA 21039 of makod
   GET  /erp/events               what the ERP knows: every event it has taken, in order`
 

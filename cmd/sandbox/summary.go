@@ -37,7 +37,7 @@ func (s *story) tellOrders(ctx context.Context) {
 }
 
 func (s *story) tellERP() {
-	rows := []string{"ORDER\tWHAT THE ERP KNOWS (" + eventPrefix + "...)"}
+	rows := []string{"ORDER\tWHAT THE ERP KNOWS (" + eventPrefix + "*)"}
 	for _, o := range s.orders() {
 		rows = append(rows, fmt.Sprintf("%.8s\t%s", o.ID, s.erp.knows(o)))
 	}
