@@ -144,7 +144,8 @@ func (b *buffer) String() string {
 type instance struct {
 	base   string // URL
 	log    *buffer
-	stop   func() // asks for an orderly end, as SIGTERM does
+	stop   func()          // asks for an orderly end, as SIGTERM does
+	signal func(os.Signal) // of a child only
 	exited chan struct{}
 	code   int // once exited is closed
 }
@@ -176,6 +177,7 @@ func startChild(t *testing.T, s setup, env ...string) *instance {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "serve", "--config", writeConfig(t, s.toml()))
 	i := newInstance(s.port, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
+	i.signal = func(signal os.Signal) { _ = cmd.Process.Signal(signal) }
 	cmd.Env = append(env, childVariable+"=1")
 	cmd.Stdout, cmd.Stderr = i.log, i.log
 	// Held open for as long as the test lives, see endWithParent.
