@@ -32,7 +32,7 @@ func impatient(requestTimeout, lease, more string) string {
 scan_interval = "50ms"
 [outbox]
 poll_interval = "20ms"
-parallelism = 4
+parallelism = 8
 request_timeout = %[1]q
 lease = %[2]q
 [iftsta]

@@ -39,7 +39,7 @@ func TestReplicas_record_and_send_what_they_have_once_the_database_is_back(t *te
 	n := newNeighbourhood(t, unhurried(""))
 	elsewhere, name := postgrestest.NewEmptyURL(t), databaseName(t, n.setup.database)
 	types := []string{sperr.EventAuftragEingegangen, sperr.EventAusgefuehrt}
-	const busy = 4
+	const busy = 4 // and not all hands, or the loops would wait for one and not see the database go
 	seeds := n.seed(t, sperr.StatusExecuted, busy, types...)
 	gate, erpGate := n.Hold(), n.erp.Hold()
 	defer gate.Release()

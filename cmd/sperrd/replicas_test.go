@@ -215,7 +215,7 @@ func TestReplica_that_stops_finishes_what_it_sends_and_gives_back_what_it_does_n
 		t.Fatal(err)
 	}
 	n.awaitText(t, "8", unsent+` AND iftsta_in_flight`)
-	if err := erpGate.Wait(patient(t), 4); err != nil {
+	if err := erpGate.Wait(patient(t), 8); err != nil {
 		t.Fatal(err)
 	}
 
@@ -231,7 +231,7 @@ func TestReplica_that_stops_finishes_what_it_sends_and_gives_back_what_it_does_n
 	if sent == len(seeds) || sent > 7 {
 		t.Fatalf("%d commands; nothing was left to give back", sent)
 	}
-	want := fmt.Sprintf("dispatched %d, as new %d; delivered 4, as new 8", sent, len(seeds)-sent)
+	want := fmt.Sprintf("dispatched %d, as new %d; delivered 8, as new 4", sent, len(seeds)-sent)
 	got := n.text(t, `
 		SELECT format('dispatched %s, as new %s; delivered %s, as new %s',
 			(SELECT count(iftsta_dispatched_at) FROM sperr_orders),
