@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -9,23 +10,31 @@ import (
 	"sperrd/internal/sperr"
 )
 
-// loopFails counts the lines in which a loop of the replica tells of trouble.
-func loopFails(i *instance, loop string) (lines int) {
+// loopNames are those that work on the database all the time.
+var loopNames = []string{"iftsta retry", "frist scanner", "outbox"}
+
+// linesOf returns the lines in which a loop of the replica tells this.
+func linesOf(i *instance, loop, message string) (lines []string) {
 	for line := range strings.Lines(i.log.String()) {
-		if strings.Contains(line, "loop fails") && strings.Contains(line, `"loop":"`+loop+`"`) {
-			lines++
+		if strings.Contains(line, `"msg":"`+message) && strings.Contains(line, `"loop":"`+loop+`"`) {
+			lines = append(lines, line)
 		}
 	}
 	return lines
 }
+
+const (
+	fails = "loop fails"
+	works = "loop works again"
+)
 
 // awaitLoopFails waits until every loop of every replica has found the database away.
 func awaitLoopFails(t *testing.T, replicas []*instance) {
 	t.Helper()
 	await(t, func() (bool, string) {
 		for _, i := range replicas {
-			for _, loop := range []string{"iftsta retry", "frist scanner", "outbox"} {
-				if loopFails(i, loop) == 0 {
+			for _, loop := range loopNames {
+				if len(linesOf(i, loop, fails)) == 0 {
 					return false, loop + " does not fail"
 				}
 			}
@@ -64,9 +73,7 @@ func TestReplicas_record_and_send_what_they_have_once_the_database_is_back(t *te
 	}
 	for _, i := range replicas {
 		i.awaitStatus(t, "/health/ready", http.StatusServiceUnavailable)
-		if status, _, err := i.get(t, "/health/live"); status != http.StatusOK {
-			t.Errorf("live: %d %v; want 200", status, err)
-		}
+		i.awaitStatus(t, "/health/live", http.StatusOK)
 	}
 	execSQL(t, elsewhere, "ALTER DATABASE "+name+" ALLOW_CONNECTIONS true")
 	seeds = append(seeds, n.seed(t, sperr.StatusExecuted, 20, types...)...)
@@ -76,11 +83,26 @@ func TestReplicas_record_and_send_what_they_have_once_the_database_is_back(t *te
 	n.wantAccepted(t, seeds, 0, types...)
 	for _, i := range replicas {
 		i.awaitReady(t)
-		for _, loop := range []string{"iftsta retry", "frist scanner", "outbox"} {
-			if lines := loopFails(i, loop); lines > 4 {
-				t.Errorf("%d lines about %s; want a few:\n%s", lines, loop, i.log.String())
-			}
+		for _, loop := range loopNames {
+			wantCalm(t, i, loop)
 		}
+	}
+}
+
+// wantCalm checks that a loop has neither filled the log nor kept on asking a database
+// that was away.
+func wantCalm(t *testing.T, i *instance, loop string) {
+	t.Helper()
+	await(t, func() (bool, string) { return len(linesOf(i, loop, works)) > 0, loop + " does not work again" })
+	if lines := linesOf(i, loop, fails); len(lines) > 4 {
+		t.Errorf("%d lines about %s; want a few:\n%s", len(lines), loop, strings.Join(lines, ""))
+	}
+	var line struct{ Failures int }
+	if err := json.Unmarshal([]byte(linesOf(i, loop, works)[0]), &line); err != nil {
+		t.Fatal(err)
+	}
+	if line.Failures < 1 || line.Failures > 8 {
+		t.Errorf("%s has failed %d times; want a few", loop, line.Failures)
 	}
 }
 
