@@ -181,3 +181,44 @@ func TestReplica_frozen_while_it_sends_changes_and_sends_nothing_once_another_ha
 		t.Errorf("events %v; want %v", got, want)
 	}
 }
+
+// Where a lease has ended although its holder lives, two send at a time; the one whose
+// claim is the last decides.
+func TestReplica_whose_success_comes_after_its_lease_leaves_the_record_to_the_next_claim(t *testing.T) {
+	t.Parallel()
+	n := newNeighbourhood(t, unhurried(""))
+	s := n.seed(t, sperr.StatusExecuted, 1, sperr.EventAuftragEingegangen, sperr.EventAusgefuehrt)[0]
+	gate, erpGate := n.Hold(), n.erp.Hold()
+	defer gate.Release()
+	defer erpGate.Release()
+	replicas := n.replicas(t, 2)
+	for claims := 1; claims <= 2; claims++ {
+		if err := gate.Wait(patient(t), claims); err != nil {
+			t.Fatal(err)
+		}
+		if err := erpGate.Wait(patient(t), claims); err != nil {
+			t.Fatal(err)
+		}
+		if claims == 1 {
+			n.exec(t, endLeases)
+		}
+	}
+	gate.Release()
+	erpGate.Release()
+	n.awaitDone(t)
+
+	awaitLines(t, 1, "IFTSTA dispatched after the lease had passed on", replicas...)
+	awaitLines(t, 1, "the event was no longer held by this claim", replicas...)
+	const want = `[{"attempts": 2, "reconciled": true}]`
+	got := n.text(t, `SELECT jsonb_agg(detail - 'iftsta_ref') FROM sperr_order_history WHERE order_id = $1`, s.id)
+	if got != want {
+		t.Errorf("history %s; want %s, of the second claim alone", got, want)
+	}
+	if sent, informed := len(n.RequestsFor(s.key())), len(n.IFTSTAFor(s.malo)); sent != 2 || informed != 1 {
+		t.Errorf("%d commands, %d IFTSTA; want 2 and 1", sent, informed)
+	}
+	types := []string{sperr.EventAuftragEingegangen, sperr.EventAusgefuehrt}
+	if got := n.erp.AcceptedFor(s.id); !slices.Equal(got, types) || n.erp.Duplicates() != 1 {
+		t.Errorf("events %v and %d again; want %v and 1", got, n.erp.Duplicates(), types)
+	}
+}

@@ -221,8 +221,9 @@ func TestReplica_that_stops_finishes_what_it_sends_and_gives_back_what_it_does_n
 
 	i.stop()
 	whileStopping(t, i)
-	gate.Release()
 	erpGate.Release()
+	n.awaitText(t, "4", undelivered) // one kind of work being finished does not end the other
+	gate.Release()
 
 	if code := i.awaitExit(t); code != exitOK {
 		t.Errorf("exit code %d; want 0\n%s", code, i.log.String())
