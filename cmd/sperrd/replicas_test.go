@@ -37,7 +37,7 @@ func TestReplicas_give_each_outcome_to_makod_and_each_event_to_the_ERP_once(t *t
 	}
 }
 
-// faults are what goes wrong with the commands of an order, one after the other, and how
+// makodFaults are what goes wrong with the commands of an order, one after the other, and how
 // many attempts that costs together with the one that succeeds.
 var makodFaults = []struct {
 	faults   []makodtest.Fault
