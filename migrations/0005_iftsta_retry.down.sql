@@ -1,3 +1,6 @@
+-- In full at once: raised later, for DROP INDEX, it would deadlock with a transaction
+-- that has read an order and now writes it.
+LOCK TABLE sperr_orders IN ACCESS EXCLUSIVE MODE;
 CREATE OR REPLACE FUNCTION sperr_orders_iftsta_reset() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     NEW.iftsta_next_attempt_at := now();

@@ -1,5 +1,9 @@
 -- What the retry queue of the IFTSTA needs beside its lease column.
 
+-- In full at once: raised later, for DROP INDEX, it would deadlock with a transaction
+-- that has read an order and now writes it.
+LOCK TABLE sperr_orders IN ACCESS EXCLUSIVE MODE;
+
 -- Somebody sends the outcome now, until iftsta_next_attempt_at at most. It tells a
 -- lease from a backoff, which are the same column.
 ALTER TABLE sperr_orders ADD COLUMN iftsta_in_flight BOOLEAN NOT NULL DEFAULT false;

@@ -61,9 +61,9 @@ FROM sperr_orders WHERE status <> 'pending' GROUP BY 1, 2, 3;
 CREATE INDEX sperr_orders_pending_counts ON sperr_orders
     (tenant, ausfuehrung_am, fruehestens_am, ausfuehrung_faellig_am, vorlauffrist_eingehalten)
     WHERE status = 'pending';
--- The queue's own index with one column more, since each claim of an outcome writes
+-- The queue's own index with two columns more, since each claim of an outcome writes
 -- every index that holds it.
 DROP INDEX sperr_orders_iftsta_due;
 CREATE INDEX sperr_orders_iftsta_due ON sperr_orders
-    (tenant, iftsta_attempts, iftsta_next_attempt_at, iftsta_faellig_am)
+    (tenant, iftsta_attempts, iftsta_next_attempt_at, iftsta_faellig_am, iftsta_in_flight)
     WHERE status IN ('executed', 'failed') AND process_id IS NOT NULL AND iftsta_dispatched_at IS NULL;

@@ -14,8 +14,8 @@ import (
 	"sperrd/internal/outbox"
 )
 
-// connectTimeout bounds the connection to the ERP.
-const connectTimeout = 5 * time.Second
+// erpConnectTimeout bounds the connection to the ERP.
+const erpConnectTimeout = 5 * time.Second
 
 // erp opens a connection and sends nothing: every request to the ERP is an event to it.
 func (f *findings) erp(ctx context.Context, cfg *config.Config) {
@@ -28,7 +28,7 @@ func (f *findings) erp(ctx context.Context, cfg *config.Config) {
 	if address == "" {
 		return // told with the configuration
 	}
-	conn, err := (&net.Dialer{Timeout: connectTimeout}).DialContext(ctx, "tcp", address)
+	conn, err := (&net.Dialer{Timeout: erpConnectTimeout}).DialContext(ctx, "tcp", address)
 	if err != nil {
 		f.fail(what, "check that it runs and that erp_webhook_url is right; events wait in the outbox meanwhile: "+err.Error())
 		return
@@ -61,7 +61,7 @@ func hostPort(rawURL string) (string, error) {
 // outbox counts what the ERP does not have.
 func (f *findings) outbox(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) {
 	const what = "outbox"
-	depth, err := outbox.GetDepth(ctx, pool, cfg.Tenant)
+	depth, err := outbox.ReadDepth(ctx, pool, cfg.Tenant)
 	if err != nil {
 		f.fail(what, err.Error())
 		return

@@ -163,8 +163,8 @@ func TestReplica_frozen_while_it_sends_changes_and_sends_nothing_once_another_ha
 	other.awaitExit(t)
 	finished := n.state(t, s)
 	frozen.signal(syscall.SIGCONT)
-	awaitLines(t, 1, "IFTSTA not dispatched after the lease had passed on", frozen)
-	awaitLines(t, 1, "the event was no longer held by this claim", frozen)
+	awaitLines(t, 1, "result of an IFTSTA attempt not recorded: the claim is not held", frozen)
+	awaitLines(t, 1, "result of a delivery not recorded: the claim is not held", frozen)
 	n.witness(t)
 
 	if diff := cmp.Diff(finished, n.state(t, s)); diff != "" {
@@ -207,8 +207,8 @@ func TestReplica_whose_success_comes_after_its_lease_leaves_the_record_to_the_ne
 	erpGate.Release()
 	n.awaitDone(t)
 
-	awaitLines(t, 1, "IFTSTA dispatched after the lease had passed on", replicas...)
-	awaitLines(t, 1, "the event was no longer held by this claim", replicas...)
+	awaitLines(t, 1, "result of an IFTSTA attempt not recorded: the claim is not held", replicas...)
+	awaitLines(t, 1, "result of a delivery not recorded: the claim is not held", replicas...)
 	const want = `[{"attempts": 2, "reconciled": true}]`
 	got := n.text(t, `SELECT jsonb_agg(detail - 'iftsta_ref') FROM sperr_order_history WHERE order_id = $1`, s.id)
 	if got != want {

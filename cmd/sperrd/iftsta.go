@@ -150,21 +150,10 @@ func notReset(err error) string {
 	if errors.Is(err, sperr.ErrNotFound) {
 		return "there is no such order"
 	}
-	var nothing *sperr.NothingToResetError
-	if !errors.As(err, &nothing) {
-		return ""
+	if nothing, ok := errors.AsType[*sperr.NothingToResetError](err); ok {
+		return nothing.Reason()
 	}
-	o := nothing.Order
-	switch {
-	case o.Status == sperr.StatusPending:
-		return "it is pending and has no outcome yet"
-	case o.Status == sperr.StatusCancelled:
-		return "it is cancelled, and no IFTSTA follows"
-	case !o.OwesIFTSTA():
-		return "it has no market process, and nobody is owed an IFTSTA"
-	default:
-		return "makod has taken its IFTSTA at " + timeCell(o.IFTSTADispatchedAt)
-	}
+	return ""
 }
 
 // unique is list without what comes again.

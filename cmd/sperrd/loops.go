@@ -73,15 +73,19 @@ func (s *service) newDrainer() *outbox.Drainer {
 	})
 }
 
+// backlogTimeout bounds the count of what waits for the ERP, which no start depends on.
+const backlogTimeout = 5 * time.Second
+
 // tellBacklog logs at the start what earlier runs have left to the ERP.
-func (s *service) tellBacklog(ctx context.Context) error {
-	depth, err := outbox.GetDepth(ctx, s.pool, s.config.Tenant)
-	if err != nil {
-		return databaseError(err)
-	}
-	if depth.Pending > 0 || depth.DeadLetters > 0 {
+func (s *service) tellBacklog(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, backlogTimeout)
+	defer cancel()
+	depth, err := outbox.ReadDepth(ctx, s.pool, s.config.Tenant)
+	switch {
+	case err != nil:
+		s.logger.Warn("events that the ERP does not have could not be counted", "error", err)
+	case depth.Pending > 0 || depth.DeadLetters > 0:
 		s.logger.Warn("events that the ERP does not have", "pending", depth.Pending,
 			"oldest_pending", depth.OldestPending, "dead_letters", depth.DeadLetters)
 	}
-	return nil
 }

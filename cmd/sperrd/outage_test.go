@@ -126,7 +126,7 @@ func TestReplicas_that_cannot_record_send_once_for_each_lease_and_settle_when_th
 		if round > 1 {
 			seeds = append(seeds, n.seed(t, sperr.StatusExecuted, 5, types...)...)
 		}
-		awaitLines(t, 5*round, "IFTSTA dispatched, but not recorded", replicas...)
+		awaitLines(t, 5*round, "result of an IFTSTA attempt not recorded: the lease ends", replicas...)
 		if err := n.erp.WaitEnded(patient(t), 5*round); err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +135,7 @@ func TestReplicas_that_cannot_record_send_once_for_each_lease_and_settle_when_th
 	}
 
 	n.exec(t, endLeases)
-	awaitLines(t, 2*len(seeds), "IFTSTA dispatched, but not recorded", replicas...)
+	awaitLines(t, 2*len(seeds), "result of an IFTSTA attempt not recorded: the lease ends", replicas...)
 	if err := n.erp.WaitEnded(patient(t), 2*len(seeds)); err != nil {
 		t.Fatal(err)
 	}

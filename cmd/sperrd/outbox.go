@@ -28,7 +28,7 @@ func (c outboxListCommand) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	defer q.pool.Close()
-	depth, err := outbox.GetDepth(ctx, q.pool, q.config.Tenant)
+	depth, err := outbox.ReadDepth(ctx, q.pool, q.config.Tenant)
 	if err != nil {
 		return databaseError(err)
 	}
@@ -97,14 +97,6 @@ func (c outboxRequeueCommand) Validate() error {
 	return nil
 }
 
-// requeue does what was asked for.
-func (c outboxRequeueCommand) requeue(ctx context.Context, q *queues, asked []string) ([]outbox.Requeued, error) {
-	if c.Waiting {
-		return q.service.HurryEvents(ctx, commandActor(), c.Reason, q.config.Outbox.Lease)
-	}
-	return q.service.RequeueEvents(ctx, commandActor(), c.Reason, asked)
-}
-
 // Run prints a line for each event and fails if one of them was no dead letter.
 func (c outboxRequeueCommand) Run(ctx context.Context, p *process) error {
 	q, err := p.openQueues(ctx)
@@ -113,17 +105,25 @@ func (c outboxRequeueCommand) Run(ctx context.Context, p *process) error {
 	}
 	defer q.pool.Close()
 	asked := unique(c.Events)
-	requeued, err := c.requeue(ctx, q, asked)
-	done := make(map[string]bool, len(requeued))
-	for _, e := range requeued {
+	moved, err := c.move(ctx, q, asked)
+	what := "requeued"
+	if c.Waiting {
+		what = "due now"
+	}
+	done := make(map[string]bool, len(moved))
+	for _, e := range moved {
 		done[e.EventID] = true
-		fmt.Fprintf(q.out, "%s  requeued: %s of order %s\n", cell(e.EventID), cell(e.Type), e.OrderID)
+		fmt.Fprintf(q.out, "%s  %s: %s of order %s\n", cell(e.EventID), what, cell(e.Type), e.OrderID)
 	}
 	if err != nil {
 		return queueError(err)
 	}
-	if len(asked) == 0 && len(requeued) == 0 {
-		fmt.Fprintln(q.out, map[bool]string{false: "there is no dead letter", true: "no event waits for longer than a lease"}[c.Waiting])
+	switch {
+	case len(moved) > 0:
+	case c.Waiting:
+		fmt.Fprintln(q.out, "no event waits for longer than a lease")
+	case c.All:
+		fmt.Fprintln(q.out, "there is no dead letter")
 	}
 	var failed error
 	for _, id := range asked {
@@ -133,4 +133,12 @@ func (c outboxRequeueCommand) Run(ctx context.Context, p *process) error {
 		}
 	}
 	return failed
+}
+
+// move does what was asked for, and returns also what was done before an error.
+func (c outboxRequeueCommand) move(ctx context.Context, q *queues, asked []string) ([]outbox.Moved, error) {
+	if c.Waiting {
+		return q.service.HurryEvents(ctx, commandActor(), c.Reason, q.config.Outbox.Lease)
+	}
+	return q.service.RequeueEvents(ctx, commandActor(), c.Reason, asked)
 }

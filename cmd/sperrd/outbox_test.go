@@ -116,13 +116,13 @@ func TestOutboxRequeue_waiting_ends_the_wait_of_what_the_ERP_did_not_take(t *tes
 	url := newOutbox(t)
 	execSQL(t, url, `UPDATE event_outbox SET next_attempt_at = now() + interval '2 h' WHERE event_id LIKE 'waiting-%'`)
 	code, stdout, _ := command(t, erpTOML+queueTOML(url), "outbox", "requeue", "--waiting", "--reason", "the ERP is back")
-	wantLines(t, stdout, "waiting-1 requeued: de.sperr.storniert of order "+queueID(1), "waiting-2 requeued: de.sperr.storniert of order "+queueID(1))
+	wantLines(t, stdout, "waiting-1 due now: de.sperr.storniert of order "+queueID(1), "waiting-2 due now: de.sperr.storniert of order "+queueID(1))
 	due := query(t, url, `SELECT event_id FROM event_outbox WHERE event_id LIKE 'waiting-%' AND next_attempt_at <= now() ORDER BY 1`)
 	if diff := cmp.Diff([]string{"waiting-1", "waiting-2"}, due); diff != "" || code != exitOK {
 		t.Errorf("exit code %d, due (-want +got):\n%s", code, diff)
 	}
 	lines := query(t, url, `SELECT action || ' ' || (detail ->> 'reason') FROM sperr_order_history ORDER BY id`)
-	if diff := cmp.Diff([]string{"event_requeued the ERP is back", "event_requeued the ERP is back"}, lines); diff != "" {
+	if diff := cmp.Diff([]string{"event_hurried the ERP is back", "event_hurried the ERP is back"}, lines); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)
 	}
 	wantDead(t, url, "dead-1", "dead-2", "foreign-dead")

@@ -96,10 +96,7 @@ func (s *service) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.tellBacklog(ctx); err != nil {
-		s.pool.Close()
-		return err
-	}
+	s.tellBacklog(ctx)
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("", strconv.Itoa(s.config.Port)))
 	if err != nil {
 		s.pool.Close()

@@ -147,7 +147,8 @@ func (p *problem) describe(err error) {
 		p.LetzterVersuchAm = o.LetzterVersuchAm
 	}
 	if nothing, ok := errors.AsType[*sperr.NothingToResetError](err); ok {
-		p.Detail, p.OrderStatus, p.IFTSTADispatchedAt = nothingToReset(nothing.Order), nothing.Order.Status, nothing.Order.IFTSTADispatchedAt
+		p.Detail = "The order has no IFTSTA outstanding: " + nothing.Reason() + "."
+		p.OrderStatus, p.IFTSTADispatchedAt = nothing.Order.Status, nothing.Order.IFTSTADispatchedAt
 	}
 }
 

@@ -1,12 +1,6 @@
 package api
 
-import (
-	"fmt"
-	"net/http"
-	"time"
-
-	"sperrd/internal/sperr"
-)
+import "net/http"
 
 // handleResetIFTSTA begins a new cycle of attempts for an outcome that its Lieferant
 // does not know yet.
@@ -28,20 +22,4 @@ func (s *server) handleResetIFTSTA(w http.ResponseWriter, r *http.Request) error
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
-}
-
-// nothingToReset says why no IFTSTA of the order is outstanding.
-func nothingToReset(o sperr.Order) string {
-	switch {
-	case o.Status == sperr.StatusPending:
-		return "The order is pending: it has no outcome to send yet."
-	case o.Status == sperr.StatusCancelled:
-		return "The order is cancelled: no IFTSTA follows."
-	case !o.OwesIFTSTA():
-		return "The order has no market process: nobody is owed an IFTSTA."
-	case o.IFTSTADispatchedAt != nil:
-		return fmt.Sprintf("makod has taken the IFTSTA of the order at %s.", o.IFTSTADispatchedAt.UTC().Format(time.RFC3339))
-	default:
-		return "No IFTSTA of the order is outstanding."
-	}
 }

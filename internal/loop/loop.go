@@ -1,6 +1,7 @@
-// Package loop runs the background work of the service: a step again and again
-// (Loop), and claimed work through a bounded number of hands (Pump). What a step
-// does, and what a claim is, belongs to the packages that use it.
+// Package loop runs the background work of the service: a step again and again (Loop),
+// sooner when there is something to do (Signal), claimed work through a bounded number of
+// hands (Pump), and their results into the database (Recorder). What a step does, and what
+// a claim is, belongs to the packages that use it.
 package loop
 
 import (

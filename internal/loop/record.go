@@ -44,7 +44,7 @@ func (r Recorder[R]) Record(ctx context.Context, results []R) (lost []R, reason 
 	return lost, reason
 }
 
-// insist writes results, also after the second and third time.
+// insist writes results, up to four times.
 func (r Recorder[R]) insist(ctx context.Context, results []R) error {
 	err := r.Write(ctx, results)
 	for _, wait := range recordPauses {

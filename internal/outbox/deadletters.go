@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// MaxRequeue is how many dead letters one call of [Requeue] moves, at most.
-const MaxRequeue = 1000
+// MaxMoved is how many events one call of [Requeue] or [Hurry] moves, at most.
+const MaxMoved = 1000
 
 // Depth is how much of a tenant's outbox the ERP does not have.
 type Depth struct {
@@ -20,8 +20,8 @@ type Depth struct {
 	OldestPending *time.Time // when the oldest pending event was enqueued; nil without any
 }
 
-// GetDepth counts what is not delivered. It reads none of the delivered rows.
-func GetDepth(ctx context.Context, pool *pgxpool.Pool, tenant string) (Depth, error) {
+// ReadDepth counts what is not delivered. It reads none of the delivered rows.
+func ReadDepth(ctx context.Context, pool *pgxpool.Pool, tenant string) (Depth, error) {
 	var d Depth
 	err := pool.QueryRow(ctx, `
 		SELECT p.pending, d.dead, p.oldest
@@ -81,70 +81,72 @@ func List(ctx context.Context, pool *pgxpool.Pool, o ListOptions) (list []Row, m
 	return list, false, nil
 }
 
-// Requeued is a dead letter that is pending again.
-type Requeued struct {
+// Selection says which events a repair moves.
+type Selection struct {
+	Tenant   string
+	EventIDs []string // none: all
+	After    int64    // only those enqueued after this Seq
+}
+
+// Moved is an event that is due once more.
+type Moved struct {
 	EventID string
 	Type    string
 	OrderID uuid.UUID
+	Seq     int64 // its place in the outbox
 }
 
-// Requeue makes dead letters of the tenant pending again, due at once and with all of
-// their time before them, and returns them as they were enqueued. eventIDs names them;
-// without any all are meant. Ids that are no dead letters of the tenant are passed
-// over. What went wrong stays readable as the last error until the next attempt.
-//
-// One call moves at most [MaxRequeue], those first that have been dead longest. A
-// caller with more repeats it until fewer come back, within the same transaction: a
-// drainer sees none of them before the commit, so they cannot die again meanwhile.
+// Requeue makes dead letters pending again, due at once and with all of their time before
+// them, and returns them in the order of the outbox, at most [MaxMoved]. Ids that are no
+// dead letters of the tenant are passed over. What went wrong stays readable as the last
+// error until the next attempt.
 //
 // Later events of the order may have been delivered while this one was dead, and one
 // may just be under way. The ERP gets the requeued event after them, with its old time.
-func Requeue(ctx context.Context, tx pgx.Tx, tenant string, eventIDs []string) ([]Requeued, error) {
-	rows, err := tx.Query(ctx, `
+func Requeue(ctx context.Context, tx pgx.Tx, s Selection) ([]Moved, error) {
+	return move(ctx, tx, `
 		WITH dead AS (
 			SELECT id FROM event_outbox
-			WHERE tenant = @tenant AND dead_lettered_at IS NOT NULL
+			WHERE tenant = @tenant AND seq > @after AND dead_lettered_at IS NOT NULL
 			  AND (@all::bool OR event_id = ANY (@event_ids::text[]))
-			ORDER BY dead_lettered_at, seq LIMIT @limit FOR UPDATE),
-		requeued AS (
+			ORDER BY seq LIMIT @limit FOR UPDATE),
+		moved AS (
 			UPDATE event_outbox o SET
 				dead_lettered_at = NULL, attempts = 0, first_attempt_at = NULL, next_attempt_at = now()
 			FROM dead WHERE o.tenant = @tenant AND o.id = dead.id
-			RETURNING o.event_id, o.ce_type, o.order_id, o.seq)
-		SELECT event_id, ce_type AS "type", order_id FROM requeued ORDER BY seq`,
-		pgx.NamedArgs{"tenant": tenant, "all": len(eventIDs) == 0, "event_ids": eventIDs, "limit": MaxRequeue})
-	if err != nil {
-		return nil, fmt.Errorf("requeue dead letters: %w", err)
-	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[Requeued])
-	if err != nil {
-		return nil, fmt.Errorf("requeue dead letters: %w", err)
-	}
-	return list, nil
+			RETURNING o.event_id, o.ce_type AS "type", o.order_id, o.seq)
+		SELECT * FROM moved ORDER BY seq`, pgx.NamedArgs{
+		"tenant": s.Tenant, "after": s.After, "all": len(s.EventIDs) == 0, "event_ids": s.EventIDs, "limit": MaxMoved,
+	})
 }
 
-// Hurry makes the pending events of the tenant due that wait for longer than lease, so
-// that nobody has them in hand: the ERP is back, and their wait is not over. It returns
-// them as they were enqueued, at most [MaxRequeue] in one call.
-func Hurry(ctx context.Context, tx pgx.Tx, tenant string, lease time.Duration) ([]Requeued, error) {
-	rows, err := tx.Query(ctx, `
+// Hurry makes pending events due that wait for longer than lease, so that nobody has them
+// in hand: the ERP is back, and their wait is not over. It returns them in the order of the
+// outbox, at most [MaxMoved]. EventIDs of the selection are not looked at.
+func Hurry(ctx context.Context, tx pgx.Tx, s Selection, lease time.Duration) ([]Moved, error) {
+	return move(ctx, tx, `
 		WITH waiting AS (
 			SELECT id FROM event_outbox
-			WHERE tenant = @tenant AND delivered_at IS NULL AND dead_lettered_at IS NULL
+			WHERE tenant = @tenant AND seq > @after AND delivered_at IS NULL AND dead_lettered_at IS NULL
 			  AND next_attempt_at > now() + @lease::interval
-			ORDER BY attempts, next_attempt_at LIMIT @limit FOR UPDATE SKIP LOCKED),
-		due AS (
+			ORDER BY seq LIMIT @limit FOR UPDATE),
+		moved AS (
 			UPDATE event_outbox o SET next_attempt_at = now()
-			FROM waiting WHERE o.id = waiting.id
-			RETURNING o.event_id, o.ce_type, o.order_id, o.seq)
-		SELECT event_id, ce_type AS "type", order_id FROM due ORDER BY seq`,
-		pgx.NamedArgs{"tenant": tenant, "lease": lease, "limit": MaxRequeue})
+			FROM waiting WHERE o.tenant = @tenant AND o.id = waiting.id
+			RETURNING o.event_id, o.ce_type AS "type", o.order_id, o.seq)
+		SELECT * FROM moved ORDER BY seq`, pgx.NamedArgs{
+		"tenant": s.Tenant, "after": s.After, "lease": lease, "limit": MaxMoved,
+	})
+}
+
+func move(ctx context.Context, tx pgx.Tx, sql string, args pgx.NamedArgs) ([]Moved, error) {
+	rows, err := tx.Query(ctx, sql, args)
 	if err != nil {
-		return nil, fmt.Errorf("hurry waiting events: %w", err)
+		return nil, fmt.Errorf("make events due once more: %w", err)
 	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[Requeued])
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[Moved])
 	if err != nil {
-		return nil, fmt.Errorf("hurry waiting events: %w", err)
+		return nil, fmt.Errorf("make events due once more: %w", err)
 	}
 	return list, nil
 }

@@ -10,16 +10,22 @@ import (
 	"sperrd/internal/outbox/erptest"
 )
 
-func (b *bench) requeue(t *testing.T, tenant string, eventIDs ...string) (list []Requeued) {
+// moved runs a repair in a transaction of its own.
+func (b *bench) moved(t *testing.T, repair func(tx pgx.Tx) ([]Moved, error)) (list []Moved) {
 	t.Helper()
 	err := pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) (err error) {
-		list, err = Requeue(t.Context(), tx, tenant, eventIDs)
+		list, err = repair(tx)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return list
+}
+
+func (b *bench) requeue(t *testing.T, s Selection) []Moved {
+	t.Helper()
+	return b.moved(t, func(tx pgx.Tx) ([]Moved, error) { return Requeue(t.Context(), tx, s) })
 }
 
 func (b *bench) kill(t *testing.T, where string) {
@@ -34,8 +40,8 @@ func TestARequeuedDeadLetterStartsAgainFromTheBeginning(t *testing.T) {
 	order := b.pairs(t, 1)[0]
 	b.kill(t, `event_id = 'first-0'`)
 	b.round(t) // delivers the second
-	want := []Requeued{{EventID: "first-0", Type: "first", OrderID: order}}
-	if diff := cmp.Diff(want, b.requeue(t, tenant, "first-0", "second-0", "unknown")); diff != "" {
+	want := []Moved{{EventID: "first-0", Type: "first", OrderID: order, Seq: 1}}
+	if diff := cmp.Diff(want, b.requeue(t, Selection{Tenant: tenant, EventIDs: []string{"first-0", "second-0", "unknown"}})); diff != "" {
 		t.Errorf("requeued (-want +got):\n%s", diff)
 	}
 	got := b.row(t, "first-0")
@@ -54,15 +60,17 @@ func TestRequeueWithoutIDsMeansAllOfTheTenantWithinItsBound(t *testing.T) {
 	b := newBench(t)
 	b.pairs(t, 600)
 	b.kill(t, `event_id <> 'second-0'`)
-	if got := b.requeue(t, "9900000000002"); len(got) != 0 {
+	if got := b.requeue(t, Selection{Tenant: "9900000000002"}); len(got) != 0 {
 		t.Fatalf("%d dead letters of another tenant requeued", len(got))
 	}
-	first := b.requeue(t, tenant)
-	if len(first) != MaxRequeue || first[0].EventID != "first-0" || first[1].EventID != "first-1" {
+	first := b.requeue(t, Selection{Tenant: tenant})
+	if len(first) != MaxMoved || first[0].EventID != "first-0" || first[1].EventID != "first-1" {
 		t.Fatalf("%d requeued, beginning with %+v", len(first), first[:2])
 	}
-	if got := len(b.requeue(t, tenant)); got != 199 || b.count(t, `dead_lettered_at IS NOT NULL`) != 0 {
-		t.Errorf("%d requeued by the second call, want 199 and none left", got)
+	b.kill(t, `event_id = 'first-0'`) // dies again: the call that goes on does not move it twice
+	rest := b.requeue(t, Selection{Tenant: tenant, After: first[len(first)-1].Seq})
+	if len(rest) != 199 || b.count(t, `dead_lettered_at IS NOT NULL`) != 1 {
+		t.Errorf("%d requeued by the second call, want 199 and one left", len(rest))
 	}
 }
 
@@ -72,7 +80,7 @@ func TestARequeueThatIsRolledBackDidNotHappen(t *testing.T) {
 	b.one(t, "a")
 	b.kill(t, `true`)
 	err := pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
-		if _, err := Requeue(t.Context(), tx, tenant, nil); err != nil {
+		if _, err := Requeue(t.Context(), tx, Selection{Tenant: tenant}); err != nil {
 			return err
 		}
 		return context.Canceled
@@ -86,7 +94,7 @@ func TestDepthCountsWhatTheERPDoesNotHave(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	depth := func(tenant string) Depth {
-		d, err := GetDepth(t.Context(), b.pool, tenant)
+		d, err := ReadDepth(t.Context(), b.pool, tenant)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,17 +168,13 @@ func TestHurryEndsTheWaitOfWhatNobodyHasInHand(t *testing.T) {
 	b.exec(t, `UPDATE event_outbox SET next_attempt_at = now() + interval '2 h' WHERE event_id IN ('first-0', 'second-0')`)
 	b.exec(t, `UPDATE event_outbox SET next_attempt_at = now() + interval '50 s' WHERE event_id IN ('first-1', 'second-1')`) // within a lease
 	b.kill(t, `event_id IN ('first-2', 'second-2')`)
-	var hurried []Requeued
-	err := pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) (err error) {
-		if list, err := Hurry(t.Context(), tx, "9900357000011", b.Lease); err != nil || len(list) != 0 {
-			t.Errorf("another tenant hurried %v, %v", list, err)
-		}
-		hurried, err = Hurry(t.Context(), tx, tenant, b.Lease)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
+	hurry := func(s Selection) []Moved {
+		return b.moved(t, func(tx pgx.Tx) ([]Moved, error) { return Hurry(t.Context(), tx, s, b.Lease) })
 	}
+	if list := hurry(Selection{Tenant: "9900357000011"}); len(list) != 0 {
+		t.Errorf("another tenant hurried %v", list)
+	}
+	hurried := hurry(Selection{Tenant: tenant})
 	var ids []string
 	for _, e := range hurried {
 		ids = append(ids, e.EventID)

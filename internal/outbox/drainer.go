@@ -140,7 +140,7 @@ func wait(attempts int, wish time.Duration) time.Duration {
 func (d *Drainer) prune(ctx context.Context) (rest time.Duration, err error) {
 	total := int64(0)
 	for ctx.Err() == nil {
-		deleted, err := d.queue.prune(ctx, d.Retention, pruneBatch)
+		deleted, err := d.pruneSome(ctx)
 		if err != nil {
 			return 0, err
 		}
@@ -152,4 +152,10 @@ func (d *Drainer) prune(ctx context.Context) (rest time.Duration, err error) {
 		d.Logger.InfoContext(ctx, "delivered events deleted", "events", total)
 	}
 	return pruneInterval, nil
+}
+
+func (d *Drainer) pruneSome(ctx context.Context) (deleted int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
+	defer cancel()
+	return d.queue.prune(ctx, d.Retention, pruneBatch)
 }

@@ -39,7 +39,6 @@ type claim struct {
 // sqlClaim walks event_outbox_due in its order. The first pending event of the order is
 // looked up for each row by way of event_outbox_pending_order: NOT EXISTS would become
 // a join, which the planner gets badly wrong where its statistics know of an empty table.
-// The lookup needs no tenant, since an order has only one.
 const sqlClaim = `
 	WITH due AS (
 		SELECT o.id FROM event_outbox o
@@ -47,7 +46,7 @@ const sqlClaim = `
 		  AND o.delivered_at IS NULL AND o.dead_lettered_at IS NULL
 		  AND o.seq = (
 			SELECT e.seq FROM event_outbox e
-			WHERE e.order_id = o.order_id AND e.delivered_at IS NULL AND e.dead_lettered_at IS NULL
+			WHERE e.tenant = @tenant AND e.order_id = o.order_id AND e.delivered_at IS NULL AND e.dead_lettered_at IS NULL
 			ORDER BY e.seq LIMIT 1)
 		ORDER BY o.attempts, o.next_attempt_at
 		LIMIT @limit FOR UPDATE OF o SKIP LOCKED)
@@ -105,7 +104,7 @@ const (
 		followers AS (
 			UPDATE event_outbox o SET next_attempt_at = failed.next_attempt_at
 			FROM failed
-			WHERE NOT failed.dead AND o.order_id = failed.order_id AND o.seq > failed.seq
+			WHERE o.tenant = @tenant AND NOT failed.dead AND o.order_id = failed.order_id AND o.seq > failed.seq
 			  AND o.delivered_at IS NULL AND o.dead_lettered_at IS NULL
 			  AND o.attempts = 0 AND o.next_attempt_at < failed.next_attempt_at)
 		SELECT id, dead FROM failed`

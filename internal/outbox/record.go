@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -33,13 +34,18 @@ type result struct {
 	took    time.Duration
 }
 
-// record writes results, one statement for each kind.
+// record writes results, one statement for each kind, deliveries first: what is lost of
+// them reaches the ERP twice.
 func (d *Drainer) record(ctx context.Context, results []result) {
 	byKind := map[kind][]result{}
 	for _, r := range results {
 		byKind[r.kind] = append(byKind[r.kind], r)
 	}
-	for k, group := range byKind {
+	for _, k := range []kind{kindDelivered, kindFailed, kindUnsent} {
+		group := byKind[k]
+		if len(group) == 0 {
+			continue
+		}
 		ended := map[uuid.UUID]bool{}
 		lost, err := loop.Recorder[result]{
 			Write: func(ctx context.Context, some []result) error {
@@ -55,8 +61,8 @@ func (d *Drainer) record(ctx context.Context, results []result) {
 				"events", len(lost), "delivered", k == kindDelivered, "event_ids", eventIDs(lost), "error", err)
 		}
 		d.report(ctx, group, ended, lost)
-		if k != kindUnsent && len(ended) > 0 {
-			d.wake.Set() // the next event of an order may be due
+		if k == kindDelivered && len(ended) > 0 || slices.Contains(slices.Collect(maps.Values(ended)), true) {
+			d.wake.Set() // delivered or dead: the next event of its order may be due
 		}
 	}
 }
@@ -75,7 +81,8 @@ func (d *Drainer) report(ctx context.Context, group []result, ended map[uuid.UUI
 		case unwritten[c.id]: // said for the group
 		case r.kind == kindUnsent:
 		case !held:
-			log.WarnContext(ctx, "result of a delivery not recorded: the event was no longer held by this claim",
+			// Recorded at a try whose answer was lost, or another claim decides.
+			log.WarnContext(ctx, "result of a delivery not recorded: the claim is not held any more",
 				"delivered", r.kind == kindDelivered)
 		case r.kind == kindDelivered:
 			log.InfoContext(ctx, "event delivered")

@@ -21,6 +21,15 @@
 //	Auftragsstatus          IFTSTA 21039             the report of the outcome to the LF
 //	Werktag (WT)            BDEW calendar            package werktag
 //	Übertragungstag (ÜT)    AS4 receipt              the day on which the NB received the order
+//	Frist                   GPKE Teil 2 § 3.5.1.2    a regulated deadline: AusfuehrungFaelligAm, IFTSTAFaelligAm
+//
+// The words of the IFTSTA queue:
+//
+//	outstanding   the order is closed and its Lieferant does not know the outcome
+//	claim         the right to send an outcome once, until its lease ends; each claim is an attempt
+//	spent, stuck  the attempts are used up: a human has to find out why
+//	cycle         the attempts from the report, or from a reset, until they are spent
+//	announced     told to the ERP once: past its Frist, or spent (columns *_eskaliert_at, *_escalated_at)
 //
 // # States
 //
@@ -31,5 +40,6 @@
 //	 │  └─ Fail: first visit
 //	 └────────── Cancel ────────────▶ cancelled  (no IFTSTA)
 //
-// Read in this order: ingest.go, service.go, outcome.go, iftsta.go.
+// Read in this order: ingest.go, service.go, outcome.go, iftsta.go, iftsta_attempt.go,
+// retry.go, frist_scanner.go, repair.go.
 package sperr

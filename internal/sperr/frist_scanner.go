@@ -33,48 +33,71 @@ func (f *FristScanner) Run(ctx context.Context) {
 	loop.Loop{Name: "frist scanner", Step: f.scan, Logger: f.service.Logger}.Run(ctx)
 }
 
-// scan announces a group of each kind. What cannot be announced does not keep the other
-// kind from it.
+// scan announces a group of each kind and folds the totals. What fails does not keep the
+// rest from being done; a stop does.
 func (f *FristScanner) scan(ctx context.Context) (rest time.Duration, err error) {
 	s := f.service
-	overdue, err := s.announce(ctx, announcement{
-		stamp: s.repo.stampUeberfaellig, action: actionAusfuehrungUeberfaellig, message: "execution window is over",
-		event: ausfuehrungUeberfaellig,
+	var failed []error
+	rest = f.interval
+	for _, work := range []func(context.Context) (more bool, err error){s.announceUeberfaellig, s.announceAusstehend, s.foldTotals} {
+		if ctx.Err() != nil {
+			break
+		}
+		more, err := work(ctx)
+		if err != nil {
+			failed = append(failed, err)
+		}
+		if more {
+			rest = 0
+		}
+	}
+	return rest, errors.Join(failed...)
+}
+
+func (s *Service) announceUeberfaellig(ctx context.Context) (more bool, err error) {
+	orders, err := s.announce(ctx, announcement{
+		stamp: s.repo.stampUeberfaellig, event: ausfuehrungUeberfaellig, action: actionAusfuehrungUeberfaellig,
 		detail: func(o Order) map[string]any {
 			return map[string]any{"ausfuehrung_faellig_am": dayText(o.AusfuehrungFaelligAm)}
 		},
 	})
-	uninformed, err2 := s.announce(ctx, announcement{
-		stamp: s.repo.stampAusstehend, action: actionIFTSTAAusstehend, message: "Lieferant is still uninformed",
+	for _, o := range orders {
+		s.Logger.WarnContext(ctx, "execution window is over", "order_id", o.ID, "process_id", text(o.ProcessID))
+	}
+	return len(orders) == maxAnnounced, err
+}
+
+func (s *Service) announceAusstehend(ctx context.Context) (more bool, err error) {
+	orders, err := s.announce(ctx, announcement{
+		stamp: s.repo.stampAusstehend, action: actionIFTSTAAusstehend,
 		event: func(o Order, at time.Time) (event.Event, error) { return iftstaAusstehend(o, s.repo.maxAttempts, at) },
 		detail: func(o Order) map[string]any {
 			return map[string]any{"attempts": o.IFTSTAAttempts, "reset": o.IFTSTAResets, "iftsta_faellig_am": dayText(o.IFTSTAFaelligAm)}
 		},
 	})
-	err3 := s.transact(ctx, func(ctx context.Context, tx pgx.Tx) error { return s.repo.foldTotals(ctx, tx) })
-	if err := errors.Join(err, err2, err3); err != nil {
-		return 0, err
+	for _, o := range orders {
+		s.Logger.WarnContext(ctx, "Lieferant is still uninformed", "order_id", o.ID, "process_id", text(o.ProcessID), "attempts", o.IFTSTAAttempts)
 	}
-	if overdue == maxAnnounced || uninformed == maxAnnounced {
-		return 0, nil
-	}
-	return f.interval, nil
+	return len(orders) == maxAnnounced, err
+}
+
+// foldTotals keeps the sum behind the counters short.
+func (s *Service) foldTotals(ctx context.Context) (more bool, err error) {
+	return false, s.transact(ctx, func(ctx context.Context, tx pgx.Tx) error { return s.repo.foldTotals(ctx, tx) })
 }
 
 // announcement is one kind of thing that has run past its Frist.
 type announcement struct {
-	stamp   func(ctx context.Context, tx pgx.Tx, today werktag.Date, at time.Time) ([]Order, error)
-	event   func(o Order, at time.Time) (event.Event, error)
-	action  string
-	detail  func(o Order) map[string]any // of the history line
-	message string                       // of the log line
+	stamp  func(ctx context.Context, tx pgx.Tx, today werktag.Date, at time.Time) ([]Order, error)
+	event  func(o Order, at time.Time) (event.Event, error)
+	action string
+	detail func(o Order) map[string]any // of the history line
 }
 
-// announce stamps one group of orders and writes their events and history with it. It
-// returns how many there were.
-func (s *Service) announce(ctx context.Context, a announcement) (int, error) {
-	var orders []Order
-	err := s.transact(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+// announce stamps one group of orders, writes their events and history with it, and returns
+// them.
+func (s *Service) announce(ctx context.Context, a announcement) (orders []Order, err error) {
+	err = s.transact(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
 		at := s.now()
 		if orders, err = a.stamp(ctx, tx, werktag.BerlinDay(at), at); err != nil {
 			return err
@@ -94,10 +117,7 @@ func (s *Service) announce(ctx context.Context, a announcement) (int, error) {
 		return outbox.Enqueue(ctx, tx, entries...)
 	})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	for _, o := range orders {
-		s.Logger.WarnContext(ctx, a.message, "order_id", o.ID, "process_id", text(o.ProcessID), "attempts", o.IFTSTAAttempts)
-	}
-	return len(orders), nil
+	return orders, nil
 }

@@ -1,6 +1,7 @@
 package sperr
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -43,9 +44,10 @@ func (b *bench) overdue(t *testing.T, n int) []uuid.UUID {
 		b.repo.tenant, testLF, malos)
 }
 
-func (b *bench) count(t *testing.T, eventType string) int {
+// ueberfaellig counts the announcements of closed windows.
+func (b *bench) ueberfaellig(t *testing.T) int {
 	t.Helper()
-	return column[int](t, b.pool, `SELECT count(*)::int FROM event_outbox WHERE ce_type = $1`, eventType)[0]
+	return column[int](t, b.pool, `SELECT count(*)::int FROM event_outbox WHERE ce_type = $1`, EventAusfuehrungUeberfaellig)[0]
 }
 
 func TestAnOrderPastItsWindowIsAnnouncedOnce(t *testing.T) {
@@ -76,11 +78,11 @@ func TestTheWindowEndsWithItsLastDayInBerlin(t *testing.T) {
 	clock := time.Date(2026, 9, 2, 21, 59, 59, 0, time.UTC) // 23:59:59 in Berlin
 	b := newBench(t, func(o *Options) { o.Now = func() time.Time { return clock } })
 	b.overdue(t, 1)
-	if b.scanAll(t); b.count(t, EventAusfuehrungUeberfaellig) != 0 {
+	if b.scanAll(t); b.ueberfaellig(t) != 0 {
 		t.Error("announced on the last day of the window")
 	}
 	clock = clock.Add(time.Second)
-	if b.scanAll(t); b.count(t, EventAusfuehrungUeberfaellig) != 1 {
+	if b.scanAll(t); b.ueberfaellig(t) != 1 {
 		t.Error("not announced when the last day is over")
 	}
 }
@@ -100,7 +102,7 @@ func TestScannersAtOnceAnnounceEachOrderOnceInAFewStatements(t *testing.T) {
 	}
 	scanners.Wait()
 	b.scanAll(t)
-	if n := b.count(t, EventAusfuehrungUeberfaellig); n != len(ids) {
+	if n := b.ueberfaellig(t); n != len(ids) {
 		t.Errorf("%d events for %d orders", n, len(ids))
 	}
 	lines := column[int](t, b.pool, `SELECT count(*)::int FROM sperr_order_history WHERE action = 'ausfuehrung_ueberfaellig'`)[0]
@@ -294,8 +296,49 @@ func TestAnOddRowKeepsNoOtherFromBeingAnnounced(t *testing.T) {
 	ids := b.overdue(t, 3)
 	b.exec(t, `UPDATE sperr_orders SET ausfuehrung_faellig_am = '-infinity' WHERE id = $1`, ids[0])
 	b.exec(t, `UPDATE sperr_orders SET created_at = 'infinity', ausfuehrung_am = '-infinity' WHERE id = $1`, ids[1])
+	owed := b.backlog(t, 4)
+	b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 8 WHERE status = 'executed'`)
+	for i, odd := range []string{`iftsta_faellig_am = '-infinity'`, `iftsta_faellig_am = 'infinity'`, `ausfuehrung_faellig_am = 'infinity'`} {
+		b.exec(t, `UPDATE sperr_orders SET `+odd+` WHERE id = $1`, owed[i])
+	}
 	b.scanAll(t)
-	if n := b.count(t, EventAusfuehrungUeberfaellig); n != 2 {
+	if n := b.ueberfaellig(t); n != 2 {
 		t.Errorf("%d announcements, want those of the two orders with a day", n)
+	}
+	for i, id := range owed {
+		if n, _, _, _ := b.ausstehend(t, id); n != 1 {
+			t.Errorf("outcome %d was announced %d times", i, n)
+		}
+	}
+}
+
+func TestAStopEndsTheScanBetweenItsParts(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.overdue(t, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := NewFristScanner(b.service, time.Hour).scan(ctx); err != nil || b.ueberfaellig(t) != 0 {
+		t.Errorf("%v, %d announcements after the stop", err, b.ueberfaellig(t))
+	}
+}
+
+func TestALastAttemptWhoseSenderDiedIsAnnouncedAsSpent(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.backlog(t, 1)[0]
+	b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 7`)
+	oneClaim(t, b.worker()) // and its process dies
+	b.exec(t, `UPDATE sperr_orders SET iftsta_last_code = 'timeout'`)
+	if advice := text(b.get(t, id).IFTSTAEmpfehlung); strings.Contains(advice, "spent") {
+		t.Errorf("while the attempt is on its way the advice is %q", advice)
+	}
+	b.due(t)
+	b.scanAll(t)
+	if n, attempts, _, _ := b.ausstehend(t, id); n != 1 || attempts != 8 {
+		t.Errorf("%d announcements with %d attempts", n, attempts)
+	}
+	if got := b.get(t, id); got.IFTSTAInFlight || !strings.Contains(text(got.IFTSTAEmpfehlung), "spent") {
+		t.Errorf("in flight %v, advice %q", got.IFTSTAInFlight, text(got.IFTSTAEmpfehlung))
 	}
 }

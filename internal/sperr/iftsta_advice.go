@@ -24,7 +24,7 @@ func iftstaEmpfehlung(o Order, maxAttempts int) *string {
 	if !ok {
 		advice = "read iftsta_last_error"
 	}
-	if o.IFTSTAAttempts >= maxAttempts {
+	if o.IFTSTAAttempts >= maxAttempts && !o.IFTSTAInFlight {
 		advice += "; the attempts are spent: reset the order once the cause is gone"
 	} else {
 		advice += "; the outcome is sent again by itself under the same key"

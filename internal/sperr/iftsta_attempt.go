@@ -4,12 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"time"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"sperrd/internal/makod"
 )
@@ -86,12 +82,12 @@ func (s *Service) send(ctx context.Context, c claim) attempt {
 // said stays on the order unless the lease is at fault, which an operator must know.
 func (s *Service) notSent(c claim, reason error) attempt {
 	n := notDispatched{unklar: c.unklar, giveBack: true}
-	switch reason {
-	case errLeaseTooShort:
-		n.text, n.code = reason.Error(), codeNotSent
-	case errBusy:
+	switch {
+	case errors.Is(reason, errLeaseTooShort):
+		n.text, n.code, n.wait = reason.Error(), codeNotSent, busyWait
+	case errors.Is(reason, errBusy):
 		n.wait = busyWait
-	case errPaused:
+	case errors.Is(reason, errPaused):
 		n.wait = s.pace.paused(s.Now())
 	}
 	return attempt{claim: c, inVain: n}
@@ -100,20 +96,18 @@ func (s *Service) notSent(c claim, reason error) attempt {
 const (
 	// codeNotSent is the code of an attempt that ended before anything was sent.
 	codeNotSent = "not_sent"
-	// busyWait keeps what found no room from being claimed again at once.
+	// busyWait keeps what found no room, or came too late, from being claimed again at once.
 	busyWait = 5 * time.Second
 )
 
 // judge says what a failed command means for the next attempt. What makod put off gives
 // the attempt back and lets the retry worker wait.
 func (s *Service) judge(c claim, cause error) notDispatched {
-	n := notDispatched{text: truncate(cause.Error(), 500), code: codeNotSent, unklar: c.unklar}
-	var answer *makod.Error
-	if !errors.As(cause, &answer) {
-		n.giveBack = true
-		return n
+	answer, known := errors.AsType[*makod.Error](cause)
+	if !known { // the client has no other kind: whatever it is, nobody knows what it did
+		return notDispatched{text: truncate(cause.Error(), 500), code: "unknown", unklar: true, wait: s.backoff(c.order.IFTSTAAttempts)}
 	}
-	n.code, n.unklar = answer.Code, c.unklar || answer.Unclear()
+	n := notDispatched{text: truncate(answer.Error(), 500), code: answer.Code, unklar: c.unklar || answer.Unclear()}
 	if answer.Found != "" {
 		n.code += ":" + answer.Found
 	}
@@ -143,69 +137,4 @@ func (s *Service) backoff(attempts int) time.Duration {
 	}
 	wait = min(wait, s.MaxBackoff)
 	return wait/2 + rand.N(wait/2+1)
-}
-
-// endClaims records what became of attempts, all of them in one transaction, and
-// returns the orders of those that held their claim until now. Where it fails, the
-// leases end by themselves and the attempts stay counted: nothing is lost.
-func (s *Service) endClaims(ctx context.Context, attempts []attempt) (ended map[uuid.UUID]bool, err error) {
-	ctx, cancel := s.detached(ctx)
-	defer cancel()
-	at := s.now()
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		ended = make(map[uuid.UUID]bool, len(attempts))
-		done, err := s.repo.recordDispatched(ctx, tx, attempts, at)
-		if err != nil {
-			return err
-		}
-		lines := make([]change, len(done))
-		for i, d := range done {
-			ended[d.order.ID] = true
-			lines[i] = change{
-				order: d.order, actor: actorService, action: actionIFTSTADispatched, from: d.order.Status, at: at,
-				detail: map[string]any{"attempts": d.order.IFTSTAAttempts, "iftsta_ref": d.ref, "reconciled": d.reconciled},
-			}
-		}
-		if err := s.repo.appendHistory(ctx, tx, lines...); err != nil {
-			return err
-		}
-		put, err := s.repo.recordNotDispatched(ctx, tx, attempts, at)
-		for _, id := range put {
-			ended[id] = true
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return ended, nil
-}
-
-// tell logs what became of an attempt; err is why it could not be recorded.
-func (s *Service) tell(ctx context.Context, a attempt, recorded bool, err error) {
-	log := s.Logger.With("order_id", a.order.ID, "process_id", text(a.order.ProcessID), "attempt", a.order.IFTSTAAttempts)
-	if a.duration > 0 {
-		log = log.With("duration", a.duration)
-	}
-	level, message := slog.LevelInfo, "IFTSTA dispatched"
-	switch d := a.dispatched; {
-	case d == nil && a.inVain.text == "":
-		level, message = slog.LevelDebug, "IFTSTA not sent; the claim is given back"
-	case d == nil:
-		level, message = slog.LevelWarn, "IFTSTA not dispatched"
-		log = log.With("code", a.inVain.code, "unklar", a.inVain.unklar, "wait", a.inVain.wait)
-	default:
-		log = log.With("iftsta_ref", d.ref, "reconciled", d.reconciled)
-		if d.warning != "" {
-			log.WarnContext(ctx, "makod booked the outcome on another process")
-		}
-	}
-	switch {
-	case err != nil:
-		level, message = slog.LevelError, message+", but not recorded: the lease ends by itself"
-		log = log.With("error", err)
-	case !recorded:
-		level, message = max(level, slog.LevelWarn), message+" after the lease had passed on: another claim decides"
-	}
-	log.Log(ctx, level, message)
 }

@@ -12,14 +12,30 @@ import (
 	"sperrd/internal/outbox"
 )
 
-// NothingToResetError means that no IFTSTA of the order is outstanding: it is pending or
-// cancelled, makod has the outcome, or no Lieferant waits for one. Order is how it stands.
+// NothingToResetError means that no IFTSTA of the order is outstanding. Order is how it
+// stands.
 type NothingToResetError struct {
 	Order Order
 }
 
 func (e *NothingToResetError) Error() string {
-	return fmt.Sprintf("order %s has no IFTSTA outstanding", e.Order.ID)
+	return fmt.Sprintf("order %s has no IFTSTA outstanding: %s", e.Order.ID, e.Reason())
+}
+
+// Reason says why nothing is outstanding, for whoever asked.
+func (e *NothingToResetError) Reason() string {
+	switch o := e.Order; {
+	case o.Status == StatusPending:
+		return "it is pending and has no outcome yet"
+	case o.Status == StatusCancelled:
+		return "it is cancelled, and no IFTSTA follows"
+	case !o.OwesIFTSTA():
+		return "it has no market process, and nobody is owed an IFTSTA"
+	case o.IFTSTADispatchedAt != nil:
+		return "makod has taken its IFTSTA at " + o.IFTSTADispatchedAt.UTC().Format(time.RFC3339)
+	default: // it has changed since
+		return "it has changed meanwhile"
+	}
 }
 
 // ResetIFTSTA begins a new cycle of attempts for an outcome that makod has not taken,
@@ -53,33 +69,33 @@ func (s *Service) ResetIFTSTA(ctx context.Context, actor string, id uuid.UUID, r
 	return nil
 }
 
-// ResetStuck does what ResetIFTSTA does for every outcome whose attempts are spent, and
-// returns their orders, of which id, malo_id, process_id and status are read. Where it
-// fails, those it returns are reset all the same.
-func (s *Service) ResetStuck(ctx context.Context, actor, reason string) ([]Order, error) {
-	reason, err := repairReason(reason)
-	if err != nil {
+// ResetStuck does what ResetIFTSTA does for every outcome whose attempts are spent, each
+// once, and returns their orders, of which id, malo_id, process_id and status are read.
+// Where it fails, or ctx ends, those it returns are reset all the same.
+func (s *Service) ResetStuck(ctx context.Context, actor, reason string) (reset []Order, err error) {
+	if reason, err = repairReason(reason); err != nil {
 		return nil, err
 	}
-	var all []Order
-	for {
+	defer s.retry.Set()
+	var last uuid.UUID
+	for ctx.Err() == nil {
 		var some []Order
 		err := s.transact(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
 			if err = s.repo.as(ctx, tx, actor, reason); err != nil {
 				return err
 			}
-			some, err = s.repo.resetStuck(ctx, tx)
+			some, err = s.repo.resetStuck(ctx, tx, last)
 			return err
 		})
 		if err != nil {
-			return all, err
+			return reset, err
 		}
-		all = append(all, some...)
-		if len(some) < maxResets {
-			s.retry.Set()
-			return all, nil
+		if reset = append(reset, some...); len(some) < maxResets {
+			return reset, nil
 		}
+		last = some[len(some)-1].ID
 	}
+	return reset, ctx.Err()
 }
 
 // repairReason checks why a human mends something; the history keeps it.
@@ -91,48 +107,48 @@ func repairReason(reason string) (string, error) {
 }
 
 // RequeueEvents gives dead letters of the outbox to the ERP once more, those named or, for
-// an empty list, all of them, and notes each in the history of its order.
-func (s *Service) RequeueEvents(ctx context.Context, actor, reason string, eventIDs []string) ([]outbox.Requeued, error) {
-	return s.requeue(ctx, actor, reason, func(ctx context.Context, tx pgx.Tx) ([]outbox.Requeued, error) {
-		return outbox.Requeue(ctx, tx, s.repo.tenant, eventIDs)
+// an empty list, all of them, each once, and notes it in the history of their orders. Where
+// it fails, or ctx ends, those it returns are requeued all the same.
+func (s *Service) RequeueEvents(ctx context.Context, actor, reason string, eventIDs []string) ([]outbox.Moved, error) {
+	return s.moveEvents(ctx, moving{actor: actor, reason: reason, action: actionEventRequeued}, func(ctx context.Context, tx pgx.Tx, after int64) ([]outbox.Moved, error) {
+		return outbox.Requeue(ctx, tx, outbox.Selection{Tenant: s.repo.tenant, EventIDs: eventIDs, After: after})
 	})
 }
 
-// HurryEvents ends the wait of events that the ERP did not take while it was away, and
-// notes each in the history of its order. lease is the one of the outbox: what may be on its
+// HurryEvents ends the wait of events that the ERP did not take while it was away, as
+// RequeueEvents does with dead letters. lease is the one of the outbox: what may be on its
 // way to the ERP at this moment is left alone.
-func (s *Service) HurryEvents(ctx context.Context, actor, reason string, lease time.Duration) ([]outbox.Requeued, error) {
-	return s.requeue(ctx, actor, reason, func(ctx context.Context, tx pgx.Tx) ([]outbox.Requeued, error) {
-		return outbox.Hurry(ctx, tx, s.repo.tenant, lease)
+func (s *Service) HurryEvents(ctx context.Context, actor, reason string, lease time.Duration) ([]outbox.Moved, error) {
+	return s.moveEvents(ctx, moving{actor: actor, reason: reason, action: actionEventHurried}, func(ctx context.Context, tx pgx.Tx, after int64) ([]outbox.Moved, error) {
+		return outbox.Hurry(ctx, tx, outbox.Selection{Tenant: s.repo.tenant, After: after}, lease)
 	})
 }
 
-// requeue moves events in groups until there are no more, in one transaction: one that
-// fails again at once is not moved twice.
-func (s *Service) requeue(
-	ctx context.Context, actor, reason string, move func(context.Context, pgx.Tx) ([]outbox.Requeued, error),
-) ([]outbox.Requeued, error) {
-	reason, err := repairReason(reason)
-	if err != nil {
+// moveEvents moves events in groups until there are no more. They come in the order of the
+// outbox, so that one that fails again at once is not moved twice.
+func (s *Service) moveEvents(
+	ctx context.Context, m moving, move func(ctx context.Context, tx pgx.Tx, after int64) ([]outbox.Moved, error),
+) (moved []outbox.Moved, err error) {
+	if m.reason, err = repairReason(m.reason); err != nil {
 		return nil, err
 	}
-	var all []outbox.Requeued
-	err = s.transact(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		for {
-			some, err := move(ctx, tx)
-			if err != nil {
+	var last int64
+	for ctx.Err() == nil {
+		var some []outbox.Moved
+		err := s.transact(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+			if some, err = move(ctx, tx, last); err != nil {
 				return err
 			}
-			if err := s.repo.noteRequeued(ctx, tx, some, requeuing{actor: actor, reason: reason, at: s.now()}); err != nil {
-				return err
-			}
-			if all = append(all, some...); len(some) < outbox.MaxRequeue {
-				return nil
-			}
+			m.at = s.now()
+			return s.repo.noteMoved(ctx, tx, some, m)
+		})
+		if err != nil {
+			return moved, err
 		}
-	})
-	if err != nil {
-		return nil, err
+		if moved = append(moved, some...); len(some) < outbox.MaxMoved {
+			return moved, nil
+		}
+		last = some[len(some)-1].Seq
 	}
-	return all, nil
+	return moved, ctx.Err()
 }

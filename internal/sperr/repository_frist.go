@@ -13,10 +13,9 @@ import (
 // maxAnnounced bounds what one transaction announces.
 const maxAnnounced = 500
 
-// announcedColumns are what the two announcements are made of. An odd value in any other
-// column must not keep the others from being announced.
-const announcedColumns = `id, tenant, malo_id, lf_mp_id, status, process_id, ausfuehrung_faellig_am,
-	iftsta_faellig_am, iftsta_attempts, iftsta_last_error, iftsta_resets`
+// announcedColumns are what both announcements are made of. They are few, and a day is
+// read only where it is one: an odd row must not keep the others from being announced.
+const announcedColumns = `id, tenant, malo_id, lf_mp_id, status, process_id, iftsta_attempts, iftsta_last_error, iftsta_resets`
 
 // stampUeberfaellig marks pending orders whose execution window is over on day today, and
 // returns them: each once, whoever else looks. An order that is being closed is passed
@@ -31,8 +30,8 @@ func (r *Repository) stampUeberfaellig(ctx context.Context, tx pgx.Tx, today wer
 			FOR UPDATE SKIP LOCKED
 		)
 		UPDATE sperr_orders SET ausfuehrung_eskaliert_at = @at, updated_at = @at
-		WHERE id IN (SELECT id FROM due)
-		RETURNING `+announcedColumns, pgx.NamedArgs{"tenant": r.tenant, "today": today, "at": at, "limit": maxAnnounced})
+		WHERE tenant = @tenant AND id IN (SELECT id FROM due)
+		RETURNING ausfuehrung_faellig_am, `+announcedColumns, pgx.NamedArgs{"tenant": r.tenant, "today": today, "at": at, "limit": maxAnnounced})
 }
 
 // stampAusstehend marks orders whose Lieferant is still uninformed although the attempts
@@ -44,14 +43,15 @@ func (r *Repository) stampAusstehend(ctx context.Context, tx pgx.Tx, today werkt
 		WITH due AS (
 			SELECT id FROM sperr_orders
 			WHERE tenant = @tenant AND `+outstanding+` AND iftsta_escalated_at IS NULL
-			  AND (iftsta_attempts >= @max_attempts AND iftsta_next_attempt_at <= now()
-			       OR iftsta_resets = 0 AND iftsta_faellig_am < @today::date)
+			  AND (`+spent+` OR iftsta_resets = 0 AND iftsta_faellig_am < @today::date)
 			LIMIT @limit
 			FOR UPDATE SKIP LOCKED
 		)
-		UPDATE sperr_orders SET iftsta_escalated_at = @at, updated_at = @at
-		WHERE id IN (SELECT id FROM due)
-		RETURNING `+announcedColumns,
+		UPDATE sperr_orders SET
+			iftsta_escalated_at = @at, updated_at = @at,
+			iftsta_in_flight = iftsta_in_flight AND iftsta_next_attempt_at > now() -- whose sender died is in flight no more
+		WHERE tenant = @tenant AND id IN (SELECT id FROM due)
+		RETURNING CASE WHEN isfinite(iftsta_faellig_am) THEN iftsta_faellig_am END AS iftsta_faellig_am, `+announcedColumns,
 		pgx.NamedArgs{"tenant": r.tenant, "today": today, "at": at, "max_attempts": r.maxAttempts, "limit": maxAnnounced})
 }
 

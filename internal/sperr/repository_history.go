@@ -35,6 +35,7 @@ const (
 	actionAusfuehrungUeberfaellig = "ausfuehrung_ueberfaellig"
 	actionIFTSTAAusstehend        = "iftsta_ausstehend"
 	actionEventRequeued           = "event_requeued"
+	actionEventHurried            = "event_hurried"
 
 	// iftsta_reset is written by the trigger on the table.
 )
@@ -81,14 +82,14 @@ func (r *Repository) appendHistory(ctx context.Context, tx pgx.Tx, changes ...ch
 	return nil
 }
 
-// requeuing is who requeued dead letters, why and when.
-type requeuing struct {
-	actor, reason string
-	at            time.Time
+// moving is who gave events to the ERP once more, how, why and when.
+type moving struct {
+	actor, reason, action string
+	at                    time.Time
 }
 
-// noteRequeued writes a line for each requeued event. The order itself does not change.
-func (r *Repository) noteRequeued(ctx context.Context, tx pgx.Tx, events []outbox.Requeued, q requeuing) error {
+// noteMoved writes a line for each event. The order itself does not change.
+func (r *Repository) noteMoved(ctx context.Context, tx pgx.Tx, events []outbox.Moved, m moving) error {
 	orders, ids, types := make([]uuid.UUID, len(events)), make([]string, len(events)), make([]string, len(events))
 	for i, e := range events {
 		orders[i], ids[i], types[i] = e.OrderID, e.EventID, e.Type
@@ -99,11 +100,11 @@ func (r *Repository) noteRequeued(ctx context.Context, tx pgx.Tx, events []outbo
 			jsonb_strip_nulls(jsonb_build_object('event_id', e.event_id, 'type', e.type, 'reason', NULLIF(@reason, '')))
 		FROM unnest(@orders::uuid[], @ids::text[], @types::text[]) AS e (order_id, event_id, type)
 		JOIN sperr_orders o ON o.tenant = @tenant AND o.id = e.order_id`, pgx.NamedArgs{
-		"tenant": r.tenant, "at": q.at, "actor": q.actor, "action": actionEventRequeued, "reason": q.reason,
+		"tenant": r.tenant, "at": m.at, "actor": m.actor, "action": m.action, "reason": m.reason,
 		"orders": orders, "ids": ids, "types": types,
 	})
 	if err != nil {
-		return fmt.Errorf("note requeued events: %w", err)
+		return fmt.Errorf("note which events go once more: %w", err)
 	}
 	return nil
 }

@@ -13,6 +13,10 @@ import (
 // word for word the predicate of their indexes.
 const outstanding = `status IN ('executed', 'failed') AND process_id IS NOT NULL AND iftsta_dispatched_at IS NULL`
 
+// spent is an outstanding outcome whose attempts are used up, the last one included: it is
+// on its way no more.
+const spent = `iftsta_attempts >= @max_attempts AND NOT (iftsta_in_flight AND iftsta_next_attempt_at > now())`
+
 // claimColumns are what a command is made of and what ends its claim. An odd value in
 // any other column must not keep a claim from being read.
 const claimColumns = `o.id, o.tenant, o.malo_id, o.lf_mp_id, o.order_type, o.process_id, o.status,
@@ -36,7 +40,7 @@ func (r *Repository) claim(ctx context.Context, tx pgx.Tx, limit int, lease time
 		UPDATE sperr_orders o SET
 			iftsta_attempts = o.iftsta_attempts + 1, iftsta_unklar = true, iftsta_in_flight = true,
 			iftsta_next_attempt_at = now() + @lease::interval
-		FROM due WHERE o.id = due.id
+		FROM due WHERE o.tenant = @tenant AND o.id = due.id
 		RETURNING `+claimColumns+`, due.unklar`,
 		pgx.NamedArgs{"tenant": r.tenant, "max_attempts": r.maxAttempts, "limit": limit, "lease": lease})
 	if err != nil {

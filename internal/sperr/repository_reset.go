@@ -34,19 +34,21 @@ func (r *Repository) reset(ctx context.Context, tx pgx.Tx, id uuid.UUID) (Order,
 	return o, ok, nil
 }
 
-// resetStuck does the same for orders whose attempts are spent and which nobody sends at
-// this moment, at most maxResets of them. What it returns has no more than the columns
-// named.
-func (r *Repository) resetStuck(ctx context.Context, tx pgx.Tx) ([]Order, error) {
+// resetStuck does the same for orders whose attempts are spent, at most maxResets of those
+// with an id above after, in its order. What it returns has no more than the columns named.
+func (r *Repository) resetStuck(ctx context.Context, tx pgx.Tx, after uuid.UUID) ([]Order, error) {
 	rows, err := tx.Query(ctx, `
 		WITH stuck AS (
 			SELECT id FROM sperr_orders
-			WHERE tenant = $1 AND `+outstanding+` AND iftsta_attempts >= $2 AND iftsta_next_attempt_at <= now()
-			ORDER BY id LIMIT $3
+			WHERE tenant = @tenant AND id > @after AND `+outstanding+` AND `+spent+`
+			ORDER BY id LIMIT @limit
 			FOR UPDATE SKIP LOCKED
+		), reset AS (
+			UPDATE sperr_orders SET iftsta_attempts = 0 WHERE tenant = @tenant AND id IN (SELECT id FROM stuck)
+			RETURNING id, tenant, malo_id, process_id, status, iftsta_resets
 		)
-		UPDATE sperr_orders SET iftsta_attempts = 0 WHERE id IN (SELECT id FROM stuck)
-		RETURNING id, tenant, malo_id, process_id, status, iftsta_resets`, r.tenant, r.maxAttempts, maxResets)
+		SELECT * FROM reset ORDER BY id`,
+		pgx.NamedArgs{"tenant": r.tenant, "after": after, "max_attempts": r.maxAttempts, "limit": maxResets})
 	if err != nil {
 		return nil, fmt.Errorf("reset stuck outcomes: %w", err)
 	}
@@ -61,14 +63,11 @@ func (r *Repository) resetStuck(ctx context.Context, tx pgx.Tx) ([]Order, error)
 // whose Frist ends first before the others; with stuck, only those whose attempts are
 // spent. more tells that there are others beyond limit.
 func (r *Repository) ListOutstanding(ctx context.Context, stuck bool, limit int) (orders []Order, more bool, err error) {
-	atLeast := 0
-	if stuck {
-		atLeast = r.maxAttempts
-	}
 	orders, err = r.many(ctx, r.pool, `
 		SELECT `+orderColumns+` FROM sperr_orders
-		WHERE tenant = $1 AND `+outstanding+` AND iftsta_attempts >= $2
-		ORDER BY iftsta_faellig_am NULLS LAST, id LIMIT $3`, r.tenant, atLeast, limit+1)
+		WHERE tenant = @tenant AND `+outstanding+` AND (NOT @stuck::boolean OR `+spent+`)
+		ORDER BY iftsta_faellig_am NULLS LAST, id LIMIT @limit`,
+		pgx.NamedArgs{"tenant": r.tenant, "stuck": stuck, "max_attempts": r.maxAttempts, "limit": limit + 1})
 	if err != nil {
 		return nil, false, fmt.Errorf("list outstanding outcomes: %w", err)
 	}

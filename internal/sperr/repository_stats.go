@@ -51,7 +51,7 @@ const countOrders = `
 		SELECT
 			count(*) AS iftsta_outstanding,
 			count(*) FILTER (WHERE iftsta_faellig_am < @today::date) AS iftsta_ueberfaellig,
-			count(*) FILTER (WHERE iftsta_attempts >= @max_attempts) AS iftsta_stuck
+			count(*) FILTER (WHERE ` + spent + `) AS iftsta_stuck
 		FROM sperr_orders
 		WHERE tenant = @tenant AND ` + outstanding + `
 	) AS owed, (

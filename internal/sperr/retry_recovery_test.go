@@ -155,7 +155,7 @@ func TestAWorkerThatStopsGivesBackWhatItHasNotSent(t *testing.T) {
 		defer close(done)
 		w.Run(ctx)
 	}()
-	if err := gate.Wait(t.Context(), 1); err != nil {
+	if err := gate.Wait(patient(t), 1); err != nil {
 		t.Fatal(err)
 	}
 	cancel()
@@ -278,13 +278,25 @@ func TestOnlyAnOutstandingOutcomeCanBeReset(t *testing.T) {
 	wantInvalid(t, b.service.ResetIFTSTA(t.Context(), "operator", sent.ID, "\x00"), SubjectReport, "reason")
 }
 
+func TestWhoCallsOffAResetOfManyStopsIt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.backlog(t, 2)
+	b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 8`)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if orders, err := b.service.ResetStuck(ctx, "cli:anna", ""); !errors.Is(err, context.Canceled) || len(orders) != 0 {
+		t.Errorf("%d orders were reset, %v", len(orders), err)
+	}
+}
+
 func TestTheStuckOnesAreResetTogether(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	ids := b.backlog(t, maxResets+4)
 	b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 8`)
 	b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 7 WHERE id = $1`, ids[0])
-	b.exec(t, `UPDATE sperr_orders SET iftsta_next_attempt_at = now() + interval '1 minute' WHERE id = $1`, ids[1]) // on its way
+	b.exec(t, `UPDATE sperr_orders SET iftsta_in_flight = true, iftsta_next_attempt_at = now() + interval '1 minute' WHERE id = $1`, ids[1]) // on its way
 	orders, err := b.service.ResetStuck(t.Context(), "cli:anna", "makod is mended")
 	if err != nil || len(orders) != maxResets+2 {
 		t.Fatalf("%d orders were reset, %v; want %d", len(orders), err, maxResets+2)
@@ -296,9 +308,12 @@ func TestTheStuckOnesAreResetTogether(t *testing.T) {
 	if diff := cmp.Diff(`{"reset": 1, "reason": "makod is mended", "attempts": 8}`, string(history[0].Detail)); diff != "" {
 		t.Errorf("history:\n%s", diff)
 	}
-	stuck, more, err := b.repo.ListOutstanding(t.Context(), true, 10)
-	if err != nil || len(stuck) != 1 || stuck[0].ID != ids[1] || more {
-		t.Errorf("still stuck are %d, %v", len(stuck), err)
+	if stuck, _, err := b.repo.ListOutstanding(t.Context(), true, 10); err != nil || len(stuck) != 0 {
+		t.Errorf("stuck are %d, %v; want none, since the last attempt is on its way", len(stuck), err)
+	}
+	b.due(t)
+	if stuck, more, err := b.repo.ListOutstanding(t.Context(), true, 10); err != nil || len(stuck) != 1 || stuck[0].ID != ids[1] || more {
+		t.Errorf("stuck are %d, %v; want the one whose sender has died", len(stuck), err)
 	}
 	if all, more, err := b.repo.ListOutstanding(t.Context(), false, 10); err != nil || len(all) != 10 || !more {
 		t.Errorf("outstanding are %d, more %v, %v", len(all), more, err)
