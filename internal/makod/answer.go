@@ -5,10 +5,11 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
+
+	"sperrd/internal/httpclient"
 )
 
 // read turns an answer into its meaning.
@@ -23,7 +24,7 @@ func (c *Client) read(a answer) (Accepted, error) {
 		// proxy answered in its place.
 		return Accepted{}, &Error{
 			Status: a.status, Code: CodeUndecodableAnswer,
-			Detail: clean(c.redact(string(a.body)), maxText), unclear: true, cause: a.readErr,
+			Detail: httpclient.Clean(c.redact(string(a.body)), maxText), unclear: true, cause: a.readErr,
 		}
 	case a.status == http.StatusConflict && text(members, "error") == codeDuplicateProcess && ok:
 		return Accepted{ProcessID: id, Duplicate: true}, nil
@@ -39,7 +40,7 @@ func (c *Client) refusal(a answer) *Error {
 	e.RetryAfter, e.hasRetryAfter = retryAfter(a.header.Get("Retry-After"), c.now())
 
 	members := object(a.body)
-	e.Code = clean(c.redact(text(members, "error")), maxCode)
+	e.Code = httpclient.Clean(c.redact(text(members, "error")), maxCode)
 	if e.Code == "" {
 		e.Code = "http_" + strconv.Itoa(a.status)
 	}
@@ -50,7 +51,7 @@ func (c *Client) refusal(a answer) *Error {
 	if detail == "" && text(members, "error") == "" {
 		detail = string(a.body)
 	}
-	e.Detail = clean(c.redact(detail), maxText)
+	e.Detail = httpclient.Clean(c.redact(detail), maxText)
 	return e
 }
 
@@ -105,18 +106,8 @@ func foundState(detail string) string {
 // maxRetryAfter bounds what a Retry-After can ask for.
 const maxRetryAfter = 24 * time.Hour
 
-// retryAfter reads a Retry-After header, seconds or an HTTP date (RFC 9110,
-// 10.2.3), as the wait from now, between 0 and maxRetryAfter. An absent or
-// unreadable one is no wish at all.
+// retryAfter is [httpclient.RetryAfter], at most maxRetryAfter.
 func retryAfter(value string, now time.Time) (time.Duration, bool) {
-	value = strings.TrimSpace(value)
-	var wait time.Duration
-	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		wait = time.Duration(seconds) * time.Second
-	} else if at, err := http.ParseTime(value); err == nil {
-		wait = at.Sub(now)
-	} else {
-		return 0, false
-	}
-	return min(max(wait, 0), maxRetryAfter), true
+	wait, ok := httpclient.RetryAfter(value, now)
+	return min(wait, maxRetryAfter), ok
 }

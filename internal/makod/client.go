@@ -18,6 +18,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"sperrd/internal/httpclient"
 )
 
 // The two commands of the Netzbetreiber for an ORDERS 17115 or 17117. makod
@@ -117,7 +119,7 @@ type Accepted struct {
 func (c *Client) Submit(ctx context.Context, cmd Command) (Accepted, error) {
 	body, err := encode(cmd)
 	if err != nil {
-		return Accepted{}, &Error{Code: CodeInvalidCommand, Detail: clean(err.Error(), maxText), cause: err}
+		return Accepted{}, &Error{Code: CodeInvalidCommand, Detail: httpclient.Clean(err.Error(), maxText), cause: err}
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()

@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
+
+	"sperrd/internal/httpclient"
 )
 
 // Words of this package for failures that makod has no word for. An answer
@@ -100,7 +101,7 @@ func (e *Error) Text() string {
 	if e.Detail == "" {
 		return word
 	}
-	return clean(word+": "+e.Detail, maxText)
+	return httpclient.Clean(word+": "+e.Detail, maxText)
 }
 
 // Error is [Error.Text].
@@ -123,7 +124,7 @@ func (c *Client) transportError(err error, mayHaveSent bool) *Error {
 	default:
 		e.Code = CodeUnreachable
 	}
-	e.Detail = clean(c.redact(err.Error()), maxText)
+	e.Detail = httpclient.Clean(c.redact(err.Error()), maxText)
 	return e
 }
 
@@ -134,20 +135,4 @@ func (c *Client) redact(s string) string {
 		return s
 	}
 	return strings.ReplaceAll(s, c.apiKey, "[redacted]")
-}
-
-// clean makes a text from outside safe to store: valid UTF-8, no control or
-// invisible formatting characters, blanks collapsed, at most limit characters.
-func clean(s string, limit int) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	s = strings.Join(strings.Fields(s), " ")
-	if runes := []rune(s); len(runes) > limit {
-		return string(runes[:limit-1]) + "…"
-	}
-	return s
 }

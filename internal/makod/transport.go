@@ -10,50 +10,26 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
-	"time"
+
+	"sperrd/internal/httpclient"
 )
 
-const (
-	connectTimeout = 5 * time.Second
-	// idleTimeout stays below what proxies commonly grant (60 s and more), so
-	// that this side closes an idle connection first. The other way round a
-	// command can be written into a connection that is just being closed, and
-	// nobody knows whether it arrived.
-	idleTimeout = 30 * time.Second
-	// maxIdle covers the sends that run at the same time.
-	maxIdle = 64
-	// maxAnswer bounds what is read of an answer, in bytes. Genuine ones have
-	// some hundred.
-	maxAnswer = 1 << 20
-	// maxHeader bounds the header of an answer, in bytes.
-	maxHeader = 64 << 10
-)
+// maxAnswer bounds what is read of an answer, in bytes. Genuine ones have some
+// hundred.
+const maxAnswer = 1 << 20
 
-// newTransport returns a transport of our own. It knows no proxy: makod is a
-// neighbour in the same network, and a proxy variable in the environment must
-// not divert market communication. It speaks HTTP/1.1 only, because the
-// HTTP/2 client repeats requests by rules of its own.
+// newTransport returns a transport whose connections count what they write.
 func newTransport() *http.Transport {
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 15 * time.Second}
-	return &http.Transport{
-		Protocols: protocols,
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := dialer.DialContext(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			return &countedConn{Conn: conn}, nil
-		},
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:    connectTimeout,
-		MaxIdleConns:           maxIdle,
-		MaxIdleConnsPerHost:    maxIdle,
-		IdleConnTimeout:        idleTimeout,
-		MaxResponseHeaderBytes: maxHeader,
-		DisableCompression:     true,
+	transport := httpclient.NewTransport()
+	dial := transport.DialContext
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &countedConn{Conn: conn}, nil
 	}
+	return transport
 }
 
 // answer is what came back: status, header and at most maxAnswer bytes of body.

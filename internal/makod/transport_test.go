@@ -204,10 +204,3 @@ func TestSubmit_reads_a_bounded_answer(t *testing.T) {
 		t.Errorf("%v, unclear %v", e, e.Unclear())
 	}
 }
-
-func TestTransport_knows_no_proxy(t *testing.T) {
-	t.Parallel()
-	if newTransport().Proxy != nil {
-		t.Error("a proxy can be configured through the environment")
-	}
-}

@@ -3,11 +3,9 @@ package outbox
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -15,19 +13,13 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/google/uuid"
 
+	"sperrd/internal/httpclient"
 	"sperrd/internal/webhook"
 )
 
-const (
-	connectTimeout = 5 * time.Second
-	// idleTimeout stays below what proxies commonly grant (60 s and more), so that
-	// this side closes an idle connection first.
-	idleTimeout = 30 * time.Second
-	maxIdle     = 64
-	// maxAnswer bounds what is read of an answer, in bytes. Nothing in it matters but
-	// the beginning, for the operator.
-	maxAnswer = 64 << 10
-)
+// maxAnswer bounds what is read of an answer, in bytes. Nothing in it matters but the
+// beginning, for the operator.
+const maxAnswer = 64 << 10
 
 // Client delivers events to one ERP. It is safe for concurrent use.
 type Client struct {
@@ -65,28 +57,8 @@ func NewClient(rawURL, secret string, timeout time.Duration, now func() time.Tim
 	}
 	return &Client{
 		url: u.String(), signer: signer, timeout: timeout,
-		transport: newTransport(), now: now, redact: newRedactor(u, secret),
+		transport: httpclient.NewTransport(), now: now, redact: newRedactor(u, secret),
 	}, nil
-}
-
-// newTransport returns a transport of our own. It knows no proxy, since a variable in
-// the environment must not divert the events, and speaks HTTP/1.1 only, because the
-// HTTP/2 client repeats requests by rules of its own.
-func newTransport() *http.Transport {
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 15 * time.Second}
-	return &http.Transport{
-		Protocols:              protocols,
-		DialContext:            dialer.DialContext,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:    connectTimeout,
-		MaxIdleConns:           maxIdle,
-		MaxIdleConnsPerHost:    maxIdle,
-		IdleConnTimeout:        idleTimeout,
-		MaxResponseHeaderBytes: maxAnswer,
-		DisableCompression:     true,
-	}
 }
 
 // Close closes the idle connections. Deliveries that are under way finish.

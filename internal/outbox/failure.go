@@ -10,7 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
+
+	"sperrd/internal/httpclient"
 )
 
 const (
@@ -42,8 +43,8 @@ var permanentStatuses = []int{
 func (c *Client) refusal(resp *http.Response, body []byte) *failure {
 	status := strconv.Itoa(resp.StatusCode)
 	text := strings.TrimSpace(status + " " + http.StatusText(resp.StatusCode))
-	if detail := clean(c.redact(string(body))); detail != "" {
-		text = clean(text + ": " + detail)
+	if detail := httpclient.Clean(c.redact(string(body)), maxText); detail != "" {
+		text = httpclient.Clean(text+": "+detail, maxText)
 	}
 	return &failure{
 		status: resp.StatusCode, code: "http_" + status, text: text,
@@ -54,7 +55,7 @@ func (c *Client) refusal(resp *http.Response, body []byte) *failure {
 
 // transportFailure describes a delivery that ended without an answer.
 func (c *Client) transportFailure(err error) *failure {
-	f := &failure{code: "connection_failed", text: clean(c.redact(err.Error()))}
+	f := &failure{code: "connection_failed", text: httpclient.Clean(c.redact(err.Error()), maxText)}
 	var netErr net.Error
 	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &netErr) && netErr.Timeout() {
 		f.code = "timeout"
@@ -62,17 +63,11 @@ func (c *Client) transportFailure(err error) *failure {
 	return f
 }
 
-// retryAfter reads a Retry-After header, seconds or an HTTP date (RFC 9110, 10.2.3),
-// as the wait from now: at least one second, at most the longest backoff. An absent or
-// unreadable one is no wish at all.
+// retryAfter is [httpclient.RetryAfter], at least one second and at most the longest
+// backoff; 0 for no wish at all.
 func retryAfter(value string, now time.Time) time.Duration {
-	value = strings.TrimSpace(value)
-	var wait time.Duration
-	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		wait = time.Duration(seconds) * time.Second
-	} else if at, err := http.ParseTime(value); err == nil {
-		wait = at.Sub(now)
-	} else {
+	wait, ok := httpclient.RetryAfter(value, now)
+	if !ok {
 		return 0
 	}
 	return min(max(wait, time.Second), maxBackoff)
@@ -97,20 +92,4 @@ func newRedactor(u *url.URL, secret string) func(string) string {
 		pairs = append(pairs, part, "[redacted]")
 	}
 	return strings.NewReplacer(pairs...).Replace
-}
-
-// clean makes a text from outside safe to store: valid UTF-8, no control or invisible
-// formatting characters, blanks collapsed, at most maxText characters.
-func clean(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	s = strings.Join(strings.Fields(s), " ")
-	if runes := []rune(s); len(runes) > maxText {
-		return string(runes[:maxText-1]) + "…"
-	}
-	return s
 }
