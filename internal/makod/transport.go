@@ -53,6 +53,10 @@ func (c *Client) roundTrip(req *http.Request) (answer, *Error) {
 		return answer{}, c.transportError(ended(req.Context(), err), w.mayHaveSent(req.Context()))
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		// Its body is the connection itself, which ends with no time-out of ours.
+		return answer{status: resp.StatusCode, header: resp.Header}, nil
+	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	return answer{status: resp.StatusCode, header: resp.Header, body: body, readErr: err}, nil
 }

@@ -204,3 +204,35 @@ func TestSubmit_reads_a_bounded_answer(t *testing.T) {
 		t.Errorf("%v, unclear %v", e, e.Unclear())
 	}
 }
+
+func TestSubmit_does_not_wait_for_a_connection_that_changes_its_protocol(t *testing.T) {
+	t.Parallel()
+	given := make(chan struct{})
+	c := clientOf(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Connection", "Upgrade")
+		w.Header().Set("Upgrade", "something")
+		w.WriteHeader(http.StatusSwitchingProtocols)
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		<-given // keeps the connection open for longer than the client has patience
+	})
+	ended := make(chan *Error, 1)
+	go func() {
+		_, err := c.Submit(t.Context(), bestaetigen())
+		failure, _ := errors.AsType[*Error](err)
+		ended <- failure
+	}()
+	select {
+	case e := <-ended:
+		if e == nil || e.Status != http.StatusSwitchingProtocols {
+			t.Errorf("error is %v", e)
+		}
+	case <-time.After(patience / 2):
+		t.Error("the client waits for the end of the connection")
+	}
+	close(given)
+}
