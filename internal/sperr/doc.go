@@ -40,6 +40,6 @@
 //	 │  └─ Fail: first visit
 //	 └────────── Cancel ────────────▶ cancelled  (no IFTSTA)
 //
-// Read in this order: ingest.go, service.go, outcome.go, iftsta.go, iftsta_attempt.go,
+// Read in this order: ingest.go, service.go, receive.go, outcome.go, iftsta.go, iftsta_attempt.go,
 // retry.go, frist_scanner.go, repair.go.
 package sperr
