@@ -17,4 +17,4 @@ CREATE INDEX sperr_orders_iftsta_outstanding ON sperr_orders (tenant, iftsta_nex
     WHERE status IN ('executed', 'failed') AND process_id IS NOT NULL AND iftsta_dispatched_at IS NULL;
 DROP INDEX sperr_orders_iftsta_unannounced;
 DROP INDEX sperr_orders_iftsta_due;
-ALTER TABLE sperr_orders DROP COLUMN iftsta_in_flight;
+ALTER TABLE sperr_orders DROP COLUMN iftsta_in_flight, DROP COLUMN iftsta_frist_gemeldet;

@@ -8,6 +8,10 @@ LOCK TABLE sperr_orders IN ACCESS EXCLUSIVE MODE;
 -- lease from a backoff, which are the same column.
 ALTER TABLE sperr_orders ADD COLUMN iftsta_in_flight BOOLEAN NOT NULL DEFAULT false;
 
+-- The Frist needs no announcement any more: it was announced, or had passed already when
+-- somebody began a new cycle of attempts.
+ALTER TABLE sperr_orders ADD COLUMN iftsta_frist_gemeldet BOOLEAN NOT NULL DEFAULT false;
+
 -- The claim takes the least tried outcomes first, so that a thousand that makod keeps
 -- refusing stand behind the one that it has not seen yet, and those whose attempts
 -- are spent are never walked over.
@@ -29,9 +33,11 @@ BEGIN
     ELSE
         NEW.iftsta_next_attempt_at := GREATEST(OLD.iftsta_next_attempt_at, now());
     END IF;
-    NEW.iftsta_escalated_at := NULL;
-    NEW.iftsta_resets       := OLD.iftsta_resets + 1;
-    NEW.updated_at          := now();
+    NEW.iftsta_escalated_at   := NULL;
+    NEW.iftsta_resets         := OLD.iftsta_resets + 1;
+    NEW.iftsta_frist_gemeldet := OLD.iftsta_frist_gemeldet
+        OR COALESCE(OLD.iftsta_faellig_am < (now() AT TIME ZONE 'Europe/Berlin')::date, false);
+    NEW.updated_at            := now();
     INSERT INTO sperr_order_history (tenant, order_id, actor, action, from_status, to_status, detail)
     VALUES (NEW.tenant, NEW.id, COALESCE(NULLIF(current_setting('sperrd.actor', true), ''), 'sql:' || session_user),
             'iftsta_reset', OLD.status, NEW.status,

@@ -58,7 +58,7 @@ func run(ctx context.Context, stopAfter time.Duration, during func(step int, wak
 			end()
 			return 0, nil
 		}
-		time.Sleep(answers[step].takes)
+		elapse(answers[step].takes)
 		return answers[step].rest, answers[step].err
 	}
 	c.loop.Run(ctx)

@@ -20,9 +20,10 @@ type PumpOptions[C, R any] struct {
 	// begin, but finish. It is called by many goroutines at once.
 	Work func(ctx context.Context, piece C) R
 	// Record writes results, as many together as came in while the last ones were
-	// written; one call at a time. It handles its own failures, and what was done is
-	// to be written after the end of ctx too. Only then are the hands free again.
-	Record func(ctx context.Context, results []R)
+	// written; one call at a time, also after the end of ctx. Then their hands are free
+	// again, but for those that it returns: they come once more, a second later or when
+	// ctx ends, and hold their hands until then. See Recorder.
+	Record func(ctx context.Context, results []R) (later []R)
 }
 
 // Pump moves work from its claim to its record. Pieces are independent of each
@@ -133,8 +134,14 @@ func (p *Pump[C, R]) finish(ctx context.Context, result R) {
 		batch := p.results
 		p.results = nil
 		p.mu.Unlock()
-		p.do.Record(ctx, batch)
-		p.release(len(batch))
+		later := p.do.Record(ctx, batch)
+		for _, result := range later {
+			p.busy.Go(func() {
+				pause(ctx, again, nil)
+				p.finish(ctx, result)
+			})
+		}
+		p.release(len(batch) - len(later))
 		p.mu.Lock()
 	}
 	p.recording = false

@@ -20,6 +20,7 @@ type plant struct {
 	start   time.Time
 	claims  []claim
 	records []record
+	later   []time.Duration // what the next Record puts off
 
 	mu      sync.Mutex
 	inWork  int
@@ -37,6 +38,9 @@ type record struct {
 	Results []time.Duration
 }
 
+// elapse lets time pass in a bubble.
+func elapse(d time.Duration) { pause(context.Background(), d, nil) }
+
 // newPlant returns a plant in a bubble; a Record takes the time recording.
 func newPlant(hands int, recording time.Duration, queue ...time.Duration) *plant {
 	p := &plant{queue: queue, start: time.Now()}
@@ -51,13 +55,15 @@ func newPlant(hands int, recording time.Duration, queue ...time.Duration) *plant
 		},
 		Work: func(_ context.Context, piece time.Duration) time.Duration {
 			p.count(1)
-			time.Sleep(piece)
+			elapse(piece)
 			p.count(-1)
 			return piece
 		},
-		Record: func(_ context.Context, results []time.Duration) {
+		Record: func(_ context.Context, results []time.Duration) (later []time.Duration) {
 			p.records = append(p.records, record{time.Since(p.start), results})
-			time.Sleep(recording)
+			elapse(recording)
+			later, p.later = p.later, nil
+			return later
 		},
 	})
 	return p
@@ -306,7 +312,7 @@ func TestWorkAndRecordGetTheContextOfTheStep(t *testing.T) {
 			atWork = ctx.Err()
 			return piece
 		}
-		p.pump.do.Record = func(ctx context.Context, _ []time.Duration) { atRecord = ctx.Err() }
+		p.pump.do.Record = func(ctx context.Context, _ []time.Duration) []time.Duration { atRecord = ctx.Err(); return nil }
 		p.step(ctx, t)
 		end()
 		p.pump.Settle()
@@ -319,7 +325,7 @@ func TestWorkAndRecordGetTheContextOfTheStep(t *testing.T) {
 func TestPanicOfRecordKeepsItsMessage(t *testing.T) {
 	t.Parallel()
 	p := newPlant(1, 0)
-	p.pump.do.Record = func(context.Context, []time.Duration) { panic("record is broken") }
+	p.pump.do.Record = func(context.Context, []time.Duration) []time.Duration { panic("record is broken") }
 	defer func() {
 		if got := recover(); got != "record is broken" {
 			t.Errorf("recovered %v, want the panic of Record", got)
@@ -346,6 +352,40 @@ func TestEverythingClaimedIsRecordedWhenALoopHasStoppedAndSettled(t *testing.T) 
 		claimed := 1000 - len(p.queue)
 		if stopped != 10*second || claimed == 0 || claimed == 1000 || p.recorded() != claimed {
 			t.Errorf("stopped after %v with %d claimed and %d recorded, want 10s and as many", stopped, claimed, p.recorded())
+		}
+	})
+}
+
+func TestWhatIsRecordedLaterHoldsItsHandAndNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(2, 0, 1, 2, 3)
+		p.later = []time.Duration{1}
+		p.step(t.Context(), t) // 1 and 2; 1 is put off
+		p.step(t.Context(), t) // 3, with the hand of 2
+		p.pump.Settle()
+		last := p.records[len(p.records)-1]
+		if diff := cmp.Diff([]time.Duration{1}, last.Results); diff != "" || last.At < again || p.recorded() != 4 {
+			t.Errorf("recorded %d, last %+v", p.recorded(), last)
+		}
+		if got := p.claims[1]; got.Limit != 1 || got.At >= again {
+			t.Errorf("the second claim was %+v, want one piece before the second", got)
+		}
+	})
+}
+
+func TestAStopHandsInAtOnceWhatIsRecordedLater(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		p := newPlant(1, 0, 1)
+		p.later = []time.Duration{1}
+		p.step(ctx, t)
+		synctest.Wait()
+		cancel()
+		p.pump.Settle()
+		if p.recorded() != 2 || time.Since(p.start) >= again {
+			t.Errorf("%d records after %v, want the second one at once", p.recorded(), time.Since(p.start))
 		}
 	})
 }

@@ -2,69 +2,72 @@ package loop
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
-// recordPauses are the waits before results are written once more.
-var recordPauses = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
+// again is how long a result waits before it is handed to Record once more.
+const again = time.Second
+
+// ErrLocked is the reason for which a Recorder gives up a result whose row somebody else
+// has locked until the end.
+var ErrLocked = errors.New("somebody else has the row locked")
 
 // Recorder writes results of a Pump so that as little as possible is done twice: what is
 // not written down is done again when its lease ends.
 type Recorder[R any] struct {
-	// Write writes results, all of them or none.
-	Write func(ctx context.Context, results []R) error
+	// Write writes results together, but for those whose rows somebody else has locked,
+	// which it returns. On an error it has written nothing.
+	Write func(ctx context.Context, results []R) (locked []R, err error)
 	// Passing tells of an error of Write that the same write may succeed later, as when
 	// the database is away.
 	Passing func(error) bool
 	// Left is for how long it makes sense to write a result: until its lease ends.
 	Left func(R) time.Duration
+	// Lost is told of results that are given up, with the reason.
+	Lost func(ctx context.Context, results []R, reason error)
 }
 
-// Record writes results together. While the reason passes it tries again, a few times,
-// within what is left and until ctx ends; where one result spoils the others it writes them
-// one by one. It returns those that could not be written, with the last reason.
-func (r Recorder[R]) Record(ctx context.Context, results []R) (lost []R, reason error) {
-	err := r.insist(ctx, results)
+// Record is the Record of a Pump. Where one result spoils the others it writes them one by
+// one. What cannot be written now comes again, until its lease or ctx ends: a stop waits
+// for nobody.
+func (r Recorder[R]) Record(ctx context.Context, results []R) (later []R) {
+	locked, err := r.Write(ctx, results)
 	switch {
 	case err == nil:
-		return nil, nil
-	case len(results) == 1 || r.Passing(err):
-		return results, err
+		return r.keep(ctx, locked, ErrLocked)
+	case r.Passing(err):
+		return r.keep(ctx, results, err)
+	case len(results) == 1:
+		r.Lost(ctx, results, err)
+		return nil
 	}
 	for i := range results {
-		one := results[i : i+1]
-		err := r.insist(ctx, one)
-		if err != nil && r.Passing(err) {
-			return append(lost, results[i:]...), err
-		}
-		if err != nil {
-			lost, reason = append(lost, one...), err
+		locked, err := r.Write(ctx, results[i:i+1])
+		switch {
+		case err == nil:
+			later = append(later, r.keep(ctx, locked, ErrLocked)...)
+		case r.Passing(err):
+			return append(later, r.keep(ctx, results[i:], err)...)
+		default:
+			r.Lost(ctx, results[i:i+1], err)
 		}
 	}
-	return lost, reason
+	return later
 }
 
-// insist writes results, up to four times.
-func (r Recorder[R]) insist(ctx context.Context, results []R) error {
-	err := r.Write(ctx, results)
-	for _, wait := range recordPauses {
-		if err == nil || !r.Passing(err) || ctx.Err() != nil || r.left(results) < wait {
-			return err
-		}
-		pause(ctx, wait, nil)
-		if ctx.Err() != nil {
-			return err // a stop waits for nobody: the lease does the rest
-		}
-		err = r.Write(ctx, results)
-	}
-	return err
-}
-
-// left is for how long it makes sense for any of the results.
-func (r Recorder[R]) left(results []R) time.Duration {
-	longest := time.Duration(0)
+// keep returns the results for which there is time, and gives the others up.
+func (r Recorder[R]) keep(ctx context.Context, results []R, reason error) (later []R) {
+	var lost []R
 	for _, result := range results {
-		longest = max(longest, r.Left(result))
+		if ctx.Err() == nil && r.Left(result) > again {
+			later = append(later, result)
+		} else {
+			lost = append(lost, result)
+		}
 	}
-	return longest
+	if len(lost) > 0 {
+		r.Lost(ctx, lost, reason)
+	}
+	return later
 }

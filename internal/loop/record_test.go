@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,24 +15,29 @@ var (
 	errPoison = errors.New("poison")
 )
 
-// written is a table that can be away for the first calls and that refuses 13.
+// written is a table that can be away, that refuses 13 and in which somebody has locked 7.
 type written struct {
-	away   int
-	calls  [][]int
+	away   bool
 	values []int
+	lost   []int
+	reason error
 }
 
-func (w *written) write(_ context.Context, values []int) error {
-	w.calls = append(w.calls, values)
-	if w.away > 0 {
-		w.away--
-		return errAway
+func (w *written) write(_ context.Context, values []int) (locked []int, err error) {
+	if w.away {
+		return nil, errAway
 	}
 	if slices.Contains(values, 13) {
-		return errPoison
+		return nil, errPoison
 	}
-	w.values = append(w.values, values...)
-	return nil
+	for _, v := range values {
+		if v == 7 {
+			locked = append(locked, v)
+		} else {
+			w.values = append(w.values, v)
+		}
+	}
+	return locked, nil
 }
 
 func (w *written) recorder(left time.Duration) Recorder[int] {
@@ -41,89 +45,60 @@ func (w *written) recorder(left time.Duration) Recorder[int] {
 		Write:   w.write,
 		Passing: func(err error) bool { return errors.Is(err, errAway) },
 		Left:    func(int) time.Duration { return left },
+		Lost: func(_ context.Context, values []int, reason error) {
+			w.lost, w.reason = append(w.lost, values...), reason
+		},
 	}
 }
 
-func TestResultsAreWrittenTogether(t *testing.T) {
+func TestResultsAreWrittenOrComeLaterOrAreLost(t *testing.T) {
 	t.Parallel()
-	var w written
-	if lost, err := w.recorder(time.Minute).Record(t.Context(), []int{1, 2, 3}); lost != nil || err != nil || len(w.calls) != 1 {
-		t.Errorf("lost %v, %v in %d calls", lost, err, len(w.calls))
-	}
-}
-
-func TestOneResultThatCannotBeWrittenLosesNoOther(t *testing.T) {
-	t.Parallel()
-	var w written
-	lost, err := w.recorder(time.Minute).Record(t.Context(), []int{1, 13, 2, 3})
-	if !errors.Is(err, errPoison) {
-		t.Errorf("reason = %v", err)
-	}
-	if diff := cmp.Diff([][]int{{13}, {1, 2, 3}}, [][]int{lost, w.values}); diff != "" {
-		t.Errorf("lost and written:\n%s", diff)
-	}
-}
-
-func TestWhatPassesIsWaitedForWithinWhatIsLeft(t *testing.T) {
-	t.Parallel()
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
 	for name, c := range map[string]struct {
-		away  int
-		left  time.Duration
-		took  time.Duration
-		calls int
-		lost  bool
+		ctx     context.Context
+		away    bool
+		left    time.Duration
+		results []int
+
+		written, later, lost []int
+		reason               error
 	}{
-		"back after three seconds": {away: 2, left: time.Minute, took: 3 * time.Second, calls: 3},
-		"away for longer":          {away: 99, left: time.Minute, took: 7 * time.Second, calls: 4, lost: true},
-		"the lease ends before":    {away: 99, left: 1500 * time.Millisecond, took: time.Second, calls: 2, lost: true},
-		"no time left":             {away: 99, left: 0, calls: 1, lost: true},
+		"all are written":                     {left: time.Minute, results: []int{1, 2}, written: []int{1, 2}},
+		"one that is locked comes later":      {left: time.Minute, results: []int{1, 7, 2}, written: []int{1, 2}, later: []int{7}},
+		"one that spoils the others is lost":  {left: time.Minute, results: []int{1, 13, 7, 2}, written: []int{1, 2}, later: []int{7}, lost: []int{13}, reason: errPoison},
+		"alone it is lost too":                {left: time.Minute, results: []int{13}, lost: []int{13}, reason: errPoison},
+		"all come later while it is away":     {left: time.Minute, away: true, results: []int{1, 2}, later: []int{1, 2}},
+		"nothing comes after its lease":       {left: again, away: true, results: []int{1, 2}, lost: []int{1, 2}, reason: errAway},
+		"what is locked neither":              {left: again, results: []int{1, 7}, written: []int{1}, lost: []int{7}, reason: ErrLocked},
+		"a stop writes what can be":           {ctx: stopped, left: time.Minute, results: []int{1, 7}, written: []int{1}, lost: []int{7}, reason: ErrLocked},
+		"a stop does not wait for a database": {ctx: stopped, left: time.Minute, away: true, results: []int{1}, lost: []int{1}, reason: errAway},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				w := written{away: c.away}
-				began := time.Now()
-				r := w.recorder(0)
-				r.Left = func(int) time.Duration { return c.left - time.Since(began) }
-				lost, err := r.Record(t.Context(), []int{1, 2})
-				if took := time.Since(began); took != c.took || len(w.calls) != c.calls || (len(lost) == 2) != c.lost || (err != nil) != c.lost {
-					t.Errorf("lost %v, %v after %v and %d calls", lost, err, took, len(w.calls))
-				}
-			})
+			ctx := c.ctx
+			if ctx == nil {
+				ctx = t.Context()
+			}
+			w := written{away: c.away}
+			later := w.recorder(c.left).Record(ctx, c.results)
+			if diff := cmp.Diff([][]int{c.written, c.later, c.lost}, [][]int{w.values, later, w.lost}); diff != "" || !errors.Is(w.reason, c.reason) {
+				t.Errorf("reason %v; written, later and lost:\n%s", w.reason, diff)
+			}
 		})
 	}
 }
 
-func TestAStopWaitsForNoRecord(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		w := written{away: 99}
-		began := time.Now()
-		time.AfterFunc(1500*time.Millisecond, cancel)
-		lost, err := w.recorder(time.Hour).Record(ctx, []int{1})
-		if took := time.Since(began); len(lost) != 1 || !errors.Is(err, errAway) || took != 1500*time.Millisecond || len(w.calls) != 2 {
-			t.Errorf("lost %v, %v after %v and %d calls", lost, err, took, len(w.calls))
-		}
-		cancel()
-		if _, err := w.recorder(time.Hour).Record(ctx, []int{1}); !errors.Is(err, errAway) || len(w.calls) != 3 {
-			t.Errorf("after the stop: %v and %d calls; want one try", err, len(w.calls))
-		}
-	})
-}
-
-func TestWhatGoesAwayMidwayLosesTheRest(t *testing.T) {
+func TestWhatGoesAwayMidwayKeepsTheRest(t *testing.T) {
 	t.Parallel()
 	var w written
-	r := w.recorder(0)
-	r.Write = func(ctx context.Context, values []int) error {
-		if len(values) == 1 && values[0] == 2 {
-			w.away = 1
-		}
+	r := w.recorder(time.Minute)
+	r.Write = func(ctx context.Context, values []int) ([]int, error) {
+		w.away = w.away || len(values) == 1 && values[0] == 2
 		return w.write(ctx, values)
 	}
-	lost, err := r.Record(t.Context(), []int{1, 13, 2, 3})
-	if diff := cmp.Diff([]int{13, 2, 3}, lost); diff != "" || !errors.Is(err, errAway) {
-		t.Errorf("%v, lost:\n%s", err, diff)
+	later := r.Record(t.Context(), []int{1, 13, 2, 3})
+	if diff := cmp.Diff([][]int{{1}, {2, 3}, {13}}, [][]int{w.values, later, w.lost}); diff != "" {
+		t.Errorf("written, later and lost:\n%s", diff)
 	}
 }

@@ -83,9 +83,12 @@ func (e *Error) Unclear() bool { return e.unclear }
 // Postponed reports whether makod asks to come back later without having looked
 // at the command: 429, and 503 with Retry-After. Such an attempt should not count.
 func (e *Error) Postponed() bool {
-	return e.Status == http.StatusTooManyRequests ||
+	return e.RateLimited() ||
 		e.Status == http.StatusServiceUnavailable && e.hasRetryAfter
 }
+
+// RateLimited reports whether makod puts off whatever this peer sends: 429.
+func (e *Error) RateLimited() bool { return e.Status == http.StatusTooManyRequests }
 
 // Text is the failure for humans, as in "409 invalid_state: workflow error: …".
 // It is at most 500 characters and safe to store and to show.

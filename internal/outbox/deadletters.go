@@ -113,7 +113,7 @@ func Requeue(ctx context.Context, tx pgx.Tx, s Selection) ([]Moved, error) {
 		moved AS (
 			UPDATE event_outbox o SET
 				dead_lettered_at = NULL, attempts = 0, first_attempt_at = NULL, next_attempt_at = now()
-			FROM dead WHERE o.tenant = @tenant AND o.id = dead.id
+			WHERE o.tenant = @tenant AND o.id = ANY (ARRAY(SELECT id FROM dead))
 			RETURNING o.event_id, o.ce_type AS "type", o.order_id, o.seq)
 		SELECT * FROM moved ORDER BY seq`, pgx.NamedArgs{
 		"tenant": s.Tenant, "after": s.After, "all": len(s.EventIDs) == 0, "event_ids": s.EventIDs, "limit": MaxMoved,
@@ -132,7 +132,7 @@ func Hurry(ctx context.Context, tx pgx.Tx, s Selection, lease time.Duration) ([]
 			ORDER BY seq LIMIT @limit FOR UPDATE),
 		moved AS (
 			UPDATE event_outbox o SET next_attempt_at = now()
-			FROM waiting WHERE o.tenant = @tenant AND o.id = waiting.id
+			WHERE o.tenant = @tenant AND o.id = ANY (ARRAY(SELECT id FROM waiting))
 			RETURNING o.event_id, o.ce_type AS "type", o.order_id, o.seq)
 		SELECT * FROM moved ORDER BY seq`, pgx.NamedArgs{
 		"tenant": s.Tenant, "after": s.After, "lease": lease, "limit": MaxMoved,

@@ -38,7 +38,8 @@ type claim struct {
 
 // sqlClaim walks event_outbox_due in its order. The first pending event of the order is
 // looked up for each row by way of event_outbox_pending_order: NOT EXISTS would become
-// a join, which the planner gets badly wrong where its statistics know of an empty table.
+// a join, which the planner gets badly wrong where its statistics know of an empty table,
+// and so would a tenant lead it to another index; an order has only one.
 const sqlClaim = `
 	WITH due AS (
 		SELECT o.id FROM event_outbox o
@@ -46,14 +47,14 @@ const sqlClaim = `
 		  AND o.delivered_at IS NULL AND o.dead_lettered_at IS NULL
 		  AND o.seq = (
 			SELECT e.seq FROM event_outbox e
-			WHERE e.tenant = @tenant AND e.order_id = o.order_id AND e.delivered_at IS NULL AND e.dead_lettered_at IS NULL
+			WHERE e.order_id = o.order_id AND e.delivered_at IS NULL AND e.dead_lettered_at IS NULL
 			ORDER BY e.seq LIMIT 1)
 		ORDER BY o.attempts, o.next_attempt_at
 		LIMIT @limit FOR UPDATE OF o SKIP LOCKED)
 	UPDATE event_outbox o SET
 		attempts = least(o.attempts + 1, 32767), next_attempt_at = now() + @lease::interval,
 		first_attempt_at = coalesce(o.first_attempt_at, now())
-	FROM due WHERE o.tenant = @tenant AND o.id = due.id
+	WHERE o.tenant = @tenant AND o.id = ANY (ARRAY(SELECT id FROM due))
 	RETURNING o.id, o.event_id, o.order_id, o.ce_type, o.envelope::text, o.attempts, o.next_attempt_at`
 
 // claim leases at most limit events that are due, the least tried first. Of one order
@@ -77,52 +78,72 @@ func (q queue) claim(ctx context.Context, limit int, lease time.Duration) ([]cla
 	return claims, nil
 }
 
-// The statements that end claims. Each takes effect only where the lease still stands
-// and returns the ids of those events, and whether they became dead letters.
+// held locks the rows of claims by their keys alone, whatever the planner believes about
+// the table, and passes over those that somebody else has locked; mine are the results
+// whose lease still stands.
+const held = `
+	WITH held AS MATERIALIZED (
+		SELECT id, tenant, next_attempt_at AS lease, delivered_at IS NULL AND dead_lettered_at IS NULL AS pending
+		FROM event_outbox WHERE id = ANY (@ids::uuid[]) FOR UPDATE SKIP LOCKED),
+	mine AS (
+		SELECT r.* FROM unnest(@ids::uuid[], @leases::timestamptz[], @errors::text[], @permanent::bool[], @waits::interval[])
+			AS r (id, lease, error, permanent, wait)
+		JOIN held h ON h.id = r.id
+		WHERE h.tenant = @tenant AND h.pending AND h.lease = r.lease),`
+
+// theEnds tells of each claim whether it ended with this statement, whether its event is
+// a dead letter now, and whether its row is locked by somebody else.
+const theEnds = `
+	SELECT r.id, e.id IS NOT NULL AS ended, COALESCE(e.dead, false) AS dead, h.id IS NULL AS locked
+	FROM unnest(@ids::uuid[]) AS r (id) LEFT JOIN held h ON h.id = r.id LEFT JOIN ended e ON e.id = r.id`
+
+// The statements that end claims, one for each kind of result.
 const (
-	sqlDelivered = `
-		UPDATE event_outbox o SET delivered_at = now(), last_error = NULL
-		FROM unnest(@ids::uuid[], @leases::timestamptz[]) AS r (id, lease)
-		WHERE o.tenant = @tenant AND o.id = r.id AND o.next_attempt_at = r.lease
-		  AND o.delivered_at IS NULL AND o.dead_lettered_at IS NULL
-		RETURNING o.id, false`
+	sqlDelivered = held + `
+		ended AS (
+			UPDATE event_outbox o SET delivered_at = now(), last_error = NULL
+			WHERE o.id = ANY (ARRAY(SELECT id FROM mine))
+			RETURNING o.id, false AS dead)` + theEnds
 
 	// The later events of the order have to wait as long. They are put off with it, so
 	// that a claim need not walk over thousands that cannot go; one that has been tried
 	// before may be under way and is left alone.
-	sqlFailed = `
-		WITH failed AS (
+	sqlFailed = held + `
+		ended AS (
 			UPDATE event_outbox o SET
-				last_error = r.error, next_attempt_at = now() + r.wait,
-				dead_lettered_at = CASE WHEN r.permanent OR o.first_attempt_at + @give_up_after::interval <= now()
+				last_error = mine.error, next_attempt_at = now() + mine.wait,
+				dead_lettered_at = CASE WHEN mine.permanent OR o.first_attempt_at + @give_up_after::interval <= now()
 					THEN now() END
-			FROM unnest(@ids::uuid[], @leases::timestamptz[], @errors::text[], @permanent::bool[], @waits::interval[])
-				AS r (id, lease, error, permanent, wait)
-			WHERE o.tenant = @tenant AND o.id = r.id AND o.next_attempt_at = r.lease
-			  AND o.delivered_at IS NULL AND o.dead_lettered_at IS NULL
+			FROM mine WHERE o.id = ANY (ARRAY(SELECT id FROM mine)) AND o.id = mine.id
 			RETURNING o.id, o.order_id, o.seq, o.next_attempt_at, o.dead_lettered_at IS NOT NULL AS dead),
 		followers AS (
-			UPDATE event_outbox o SET next_attempt_at = failed.next_attempt_at
-			FROM failed
-			WHERE o.tenant = @tenant AND NOT failed.dead AND o.order_id = failed.order_id AND o.seq > failed.seq
+			UPDATE event_outbox o SET next_attempt_at = ended.next_attempt_at
+			FROM ended
+			WHERE o.order_id = ANY (ARRAY(SELECT order_id FROM ended WHERE NOT dead))
+			  AND NOT ended.dead AND o.order_id = ended.order_id AND o.seq > ended.seq
 			  AND o.delivered_at IS NULL AND o.dead_lettered_at IS NULL
-			  AND o.attempts = 0 AND o.next_attempt_at < failed.next_attempt_at)
-		SELECT id, dead FROM failed`
+			  AND o.attempts = 0 AND o.next_attempt_at < ended.next_attempt_at)` + theEnds
 
 	// Nothing was sent: the attempt is given back.
-	sqlUnsent = `
-		UPDATE event_outbox o SET
-			attempts = o.attempts - 1, next_attempt_at = now() + r.wait,
-			first_attempt_at = CASE WHEN o.attempts > 1 THEN o.first_attempt_at END
-		FROM unnest(@ids::uuid[], @leases::timestamptz[], @waits::interval[]) AS r (id, lease, wait)
-		WHERE o.tenant = @tenant AND o.id = r.id AND o.next_attempt_at = r.lease
-		  AND o.delivered_at IS NULL AND o.dead_lettered_at IS NULL
-		RETURNING o.id, false`
+	sqlUnsent = held + `
+		ended AS (
+			UPDATE event_outbox o SET
+				attempts = o.attempts - 1, next_attempt_at = now() + mine.wait,
+				first_attempt_at = CASE WHEN o.attempts > 1 THEN o.first_attempt_at END
+			FROM mine WHERE o.id = ANY (ARRAY(SELECT id FROM mine)) AND o.id = mine.id
+			RETURNING o.id, false AS dead)` + theEnds
 )
 
-// end writes results, which are all of one kind. Those that are missing in what it
-// returns had lost their lease; of the others it says whether they are dead letters.
-func (q queue) end(ctx context.Context, k kind, results []result, giveUpAfter time.Duration) (map[uuid.UUID]bool, error) {
+// ending is what became of a claim in the table.
+type ending struct {
+	ID     uuid.UUID `db:"id"`
+	Ended  bool      `db:"ended"` // written; else another claim decides
+	Dead   bool      `db:"dead"`
+	Locked bool      `db:"locked"` // somebody else has the row; nothing is known
+}
+
+// end writes results, which are all of one kind, and returns what became of their claims.
+func (q queue) end(ctx context.Context, k kind, results []result, giveUpAfter time.Duration) (map[uuid.UUID]ending, error) {
 	var (
 		ids       []uuid.UUID
 		leases    []time.Time
@@ -136,30 +157,32 @@ func (q queue) end(ctx context.Context, k kind, results []result, giveUpAfter ti
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	rows, err := q.pool.Query(ctx, k.statement(), pgx.NamedArgs{
+	args := pgx.NamedArgs{
 		"tenant": q.tenant, "ids": ids, "leases": leases, "waits": waits,
 		"errors": texts, "permanent": permanent, "give_up_after": giveUpAfter,
-	})
+	}
+	rows, err := q.pool.Query(ctx, k.statement(), args)
 	if err != nil {
 		return nil, err
 	}
-	ended := make(map[uuid.UUID]bool, len(results))
-	var id uuid.UUID
-	var dead bool
-	_, err = pgx.ForEachRow(rows, []any{&id, &dead}, func() error {
-		ended[id] = dead
-		return nil
-	})
-	return ended, err
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[ending])
+	if err != nil {
+		return nil, err
+	}
+	ends := make(map[uuid.UUID]ending, len(list))
+	for _, e := range list {
+		ends[e.ID] = e
+	}
+	return ends, nil
 }
 
 // prune deletes at most limit events that were delivered longer than retention ago.
 func (q queue) prune(ctx context.Context, retention time.Duration, limit int) (deleted int64, err error) {
 	tag, err := q.pool.Exec(ctx, `
-		DELETE FROM event_outbox WHERE tenant = @tenant AND id IN (
+		DELETE FROM event_outbox WHERE tenant = @tenant AND id = ANY (ARRAY(
 			SELECT id FROM event_outbox
 			WHERE tenant = @tenant AND delivered_at < now() - @retention::interval
-			ORDER BY delivered_at LIMIT @limit FOR UPDATE SKIP LOCKED)`,
+			ORDER BY delivered_at LIMIT @limit FOR UPDATE SKIP LOCKED))`,
 		pgx.NamedArgs{"tenant": q.tenant, "retention": retention, "limit": limit})
 	if err != nil {
 		return 0, fmt.Errorf("delete delivered events: %w", err)

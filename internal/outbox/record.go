@@ -2,11 +2,7 @@ package outbox
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
-
-	"github.com/google/uuid"
 
 	"sperrd/internal/loop"
 	"sperrd/internal/postgres"
@@ -36,62 +32,66 @@ type result struct {
 
 // record writes results, one statement for each kind, deliveries first: what is lost of
 // them reaches the ERP twice.
-func (d *Drainer) record(ctx context.Context, results []result) {
+func (d *Drainer) record(ctx context.Context, results []result) (later []result) {
 	byKind := map[kind][]result{}
 	for _, r := range results {
 		byKind[r.kind] = append(byKind[r.kind], r)
 	}
 	for _, k := range []kind{kindDelivered, kindFailed, kindUnsent} {
-		group := byKind[k]
-		if len(group) == 0 {
+		if len(byKind[k]) == 0 {
 			continue
 		}
-		ended := map[uuid.UUID]bool{}
-		lost, err := loop.Recorder[result]{
-			Write: func(ctx context.Context, some []result) error {
-				written, err := d.queue.end(ctx, k, some, d.GiveUpAfter)
-				maps.Copy(ended, written)
-				return err
-			},
+		later = append(later, loop.Recorder[result]{
+			Write:   func(ctx context.Context, some []result) ([]result, error) { return d.write(ctx, k, some) },
 			Passing: postgres.IsUnavailable,
 			Left:    func(r result) time.Duration { return r.claim.until.Sub(d.Now()) },
-		}.Record(ctx, group)
-		if err != nil {
-			d.Logger.ErrorContext(ctx, "results of deliveries not recorded; the events are sent again when their leases have ended",
-				"events", len(lost), "delivered", k == kindDelivered, "event_ids", eventIDs(lost), "error", err)
-		}
-		d.report(ctx, group, ended, lost)
-		if k == kindDelivered && len(ended) > 0 || slices.Contains(slices.Collect(maps.Values(ended)), true) {
-			d.wake.Set() // delivered or dead: the next event of its order may be due
-		}
+			Lost: func(ctx context.Context, lost []result, reason error) {
+				d.Logger.ErrorContext(ctx, "results of deliveries not recorded; the events are sent again when their leases have ended",
+					"events", len(lost), "delivered", k == kindDelivered, "event_ids", eventIDs(lost), "error", reason)
+			},
+		}.Record(ctx, byKind[k])...)
 	}
+	return later
 }
 
-// report logs one line for each delivery, now that it is known what became of it.
-func (d *Drainer) report(ctx context.Context, group []result, ended map[uuid.UUID]bool, lost []result) {
-	unwritten := map[uuid.UUID]bool{}
-	for _, r := range lost {
-		unwritten[r.claim.id] = true
+// write ends those claims whose rows nobody else has locked, tells of them and returns the
+// others.
+func (d *Drainer) write(ctx context.Context, k kind, results []result) (locked []result, err error) {
+	ends, err := d.queue.end(ctx, k, results, d.GiveUpAfter)
+	if err != nil {
+		return nil, err
 	}
-	for _, r := range group {
-		c := r.claim
-		dead, held := ended[c.id]
-		log := d.Logger.With("event_id", c.eventID, "order_id", c.orderID, "type", c.ceType, "attempt", c.attempts, "duration", r.took)
-		switch {
-		case unwritten[c.id]: // said for the group
-		case r.kind == kindUnsent:
-		case !held:
-			// Recorded at a try whose answer was lost, or another claim decides.
-			log.WarnContext(ctx, "result of a delivery not recorded: the claim is not held any more",
-				"delivered", r.kind == kindDelivered)
-		case r.kind == kindDelivered:
-			log.InfoContext(ctx, "event delivered")
-		case dead:
-			log.ErrorContext(ctx, "event is a dead letter: the ERP has to be told by hand, or the event requeued",
-				"code", r.failure.code, "status", r.failure.status, "permanent", r.failure.permanent)
-		default:
-			log.WarnContext(ctx, "event not delivered", "code", r.failure.code, "status", r.failure.status, "next_in", r.wait)
+	for _, r := range results {
+		e := ends[r.claim.id]
+		if e.Locked {
+			locked = append(locked, r)
+			continue
 		}
+		d.tell(ctx, r, e)
+		if e.Ended && k == kindDelivered || e.Dead {
+			d.wake.Set() // the next event of its order may be due
+		}
+	}
+	return locked, nil
+}
+
+// tell logs what became of a delivery.
+func (d *Drainer) tell(ctx context.Context, r result, e ending) {
+	c := r.claim
+	log := d.Logger.With("event_id", c.eventID, "order_id", c.orderID, "type", c.ceType, "attempt", c.attempts, "duration", r.took)
+	switch {
+	case r.kind == kindUnsent:
+	case !e.Ended:
+		// Recorded at a try whose answer was lost, or another claim decides.
+		log.WarnContext(ctx, "result of a delivery not recorded: the claim is not held any more",
+			"delivered", r.kind == kindDelivered)
+	case r.kind == kindDelivered:
+		log.InfoContext(ctx, "event delivered")
+	case e.Dead:
+		log.ErrorContext(ctx, "event is a dead letter: the ERP has to be told by hand, or the event requeued",
+			"code", r.failure.code, "status", r.failure.status, "permanent", r.failure.permanent)
+	default:
+		log.WarnContext(ctx, "event not delivered", "code", r.failure.code, "status", r.failure.status, "next_in", r.wait)
 	}
 }
 

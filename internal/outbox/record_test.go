@@ -258,3 +258,35 @@ func TestARecordThatFailsDuringAStopIsLeftToTheLease(t *testing.T) {
 		t.Errorf("the lease does not stand: %+v", got)
 	}
 }
+
+func TestARowThatSomebodyHasLockedHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, id := range []string{"a", "b", "c"} {
+		b.one(t, id)
+	}
+	var results []result
+	for _, c := range b.claimed(t, 3) {
+		results = append(results, b.work(t.Context(), c))
+	}
+	human, err := b.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := human.Exec(t.Context(), `SELECT FROM event_outbox WHERE event_id = 'b' FOR UPDATE`); err != nil {
+		t.Fatal(err)
+	}
+	later := b.record(t.Context(), results)
+	if n := b.count(t, `delivered_at IS NOT NULL AND event_id <> 'b'`); n != 2 || len(later) != 1 || later[0].claim.eventID != "b" {
+		t.Errorf("%d of the others are recorded, %d results come later", n, len(later))
+	}
+	if err := human.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if later := b.record(t.Context(), later); len(later) != 0 || b.count(t, `delivered_at IS NOT NULL`) != 3 {
+		t.Errorf("%d results come later once the row is free", len(later))
+	}
+	if b.erp.Duplicates() != 0 {
+		t.Errorf("%d duplicates", b.erp.Duplicates())
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"sperrd/internal/makod/makodtest"
+	"sperrd/internal/werktag"
 )
 
 // scanAll scans until there is nothing left to announce and returns the steps it took.
@@ -241,7 +242,7 @@ func TestAPassedFristIsAnnouncedAlsoWhenNoAttemptWasEverCounted(t *testing.T) {
 	}
 }
 
-func TestPastTheFristAResetIsPickedUpAndAnnouncedForSpentAttemptsOnly(t *testing.T) {
+func TestPastTheFristAResetIsAnnouncedForSpentAttemptsOnly(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	id := b.backlog(t, 1)[0]
@@ -256,6 +257,44 @@ func TestPastTheFristAResetIsPickedUpAndAnnouncedForSpentAttemptsOnly(t *testing
 	b.scanAll(t)
 	if n, _, _, _ := b.ausstehend(t, id); n != 2 {
 		t.Errorf("%d announcements, want one for each cycle", n)
+	}
+}
+
+func TestAResetBeforeTheFristDoesNotSilenceIt(t *testing.T) {
+	t.Parallel()
+	clock := time.Now()
+	b := newBench(t, func(o *Options) { o.Now = func() time.Time { return clock } })
+	id := b.backlog(t, 1)[0]
+	b.exec(t, `UPDATE sperr_orders SET iftsta_faellig_am = $1`, werktag.BerlinDay(clock).AddDays(2))
+	b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 0`)
+	b.scanAll(t)
+	if n, _, _, _ := b.ausstehend(t, id); n != 0 {
+		t.Fatal("announced before the Frist has passed")
+	}
+	clock = clock.AddDate(0, 0, 4)
+	b.scanAll(t)
+	b.scanAll(t)
+	if n, _, _, _ := b.ausstehend(t, id); n != 1 {
+		t.Errorf("%d announcements after the Frist, want 1", n)
+	}
+}
+
+func TestALateReportThatIsOnItsWayIsNoAlarm(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.backlog(t, 1)[0]
+	b.exec(t, `UPDATE sperr_orders SET iftsta_faellig_am = '2026-08-01'`)
+	w := b.worker()
+	c := oneClaim(t, w)
+	b.scanAll(t)
+	if n, _, _, _ := b.ausstehend(t, id); n != 0 {
+		t.Error("announced while makod is being told")
+	}
+	b.makod.FailNext(1, makodtest.BadGateway())
+	w.record(t.Context(), []attempt{w.send(t.Context(), c)})
+	b.scanAll(t)
+	if n, attempts, _, _ := b.ausstehend(t, id); n != 1 || attempts != 1 {
+		t.Errorf("%d announcements with %d attempts once makod could not be told", n, attempts)
 	}
 }
 
@@ -293,12 +332,13 @@ func TestOnlyTheOwnTenantIsAnnounced(t *testing.T) {
 func TestAnOddRowKeepsNoOtherFromBeingAnnounced(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	ids := b.overdue(t, 3)
+	ids := b.overdue(t, 4)
 	b.exec(t, `UPDATE sperr_orders SET ausfuehrung_faellig_am = '-infinity' WHERE id = $1`, ids[0])
+	b.exec(t, `UPDATE sperr_orders SET ausfuehrung_faellig_am = '0044-03-15 BC' WHERE id = $1`, ids[3])
 	b.exec(t, `UPDATE sperr_orders SET created_at = 'infinity', ausfuehrung_am = '-infinity' WHERE id = $1`, ids[1])
 	owed := b.backlog(t, 4)
 	b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 8 WHERE status = 'executed'`)
-	for i, odd := range []string{`iftsta_faellig_am = '-infinity'`, `iftsta_faellig_am = 'infinity'`, `ausfuehrung_faellig_am = 'infinity'`} {
+	for i, odd := range []string{`iftsta_faellig_am = '-infinity'`, `iftsta_faellig_am = '12000-01-01'`, `ausfuehrung_faellig_am = 'infinity'`} {
 		b.exec(t, `UPDATE sperr_orders SET `+odd+` WHERE id = $1`, owed[i])
 	}
 	b.scanAll(t)

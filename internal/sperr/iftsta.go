@@ -33,8 +33,8 @@ func (s *Service) report(ctx context.Context, claimed time.Time, order Order) Re
 func (s *Service) dispatch(ctx context.Context, c claim) Dispatch {
 	s.pace.count()
 	a := s.send(ctx, c)
-	ended, err := s.endClaims(ctx, []attempt{a})
-	recorded := ended[c.order.ID]
+	ends, err := s.endClaims(ctx, []attempt{a}, true)
+	recorded := ends[c.order.ID].Ended
 	s.tell(ctx, a, recorded, err)
 	switch {
 	case a.dispatched != nil && recorded:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"sperrd/internal/makod"
@@ -64,10 +65,13 @@ func (s *Service) send(ctx context.Context, c claim) attempt {
 	started := s.Now()
 	accepted, err := s.makod.Submit(context.WithoutCancel(ctx), iftstaCommand(c.order))
 	a := attempt{claim: c, duration: s.Now().Sub(started)}
+	if answer, ok := errors.AsType[*makod.Error](err); err == nil || ok && answer.Status != 0 && !answer.Postponed() {
+		s.pace.answered(c.order.ID)
+	}
 	switch own := text(c.order.ProcessID); {
 	case err == nil:
 		a.dispatched = &dispatched{ref: accepted.ProcessID}
-		if accepted.ProcessID != own {
+		if !strings.EqualFold(accepted.ProcessID, own) { // a UUID put in by SQL may have capitals
 			a.dispatched.warning = fmt.Sprintf("makod booked the outcome on process %s, not on the order's own: check both", accepted.ProcessID)
 		}
 	case c.unklar && alreadyApplied(c.order, err):
@@ -114,7 +118,10 @@ func (s *Service) judge(c claim, cause error) notDispatched {
 	switch {
 	case answer.Postponed():
 		n.giveBack, n.wait = true, min(max(answer.RetryAfter, time.Second), s.MaxBackoff)
-		s.pace.pause(s.Now(), n.wait)
+		// One order that makod cannot serve must not hold up those that it can.
+		if alone := s.pace.putOff(c.order.ID); answer.RateLimited() || !alone {
+			s.pace.pause(s.Now(), n.wait)
+		}
 	case c.order.IFTSTAAttempts < s.repo.maxAttempts:
 		n.wait = s.backoff(c.order.IFTSTAAttempts)
 	}

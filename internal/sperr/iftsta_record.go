@@ -2,45 +2,72 @@ package sperr
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 )
 
-// endClaims records what became of attempts, all of them in one transaction, and
-// returns the orders of those that held their claim until now. Where it fails, the
-// leases end by themselves and the attempts stay counted: nothing is lost.
-func (s *Service) endClaims(ctx context.Context, attempts []attempt) (ended map[uuid.UUID]bool, err error) {
+// endClaims records what became of attempts, all of them in one transaction, and returns
+// how their claims ended, by order. Where it fails, the leases end by themselves and the
+// attempts stay counted: nothing is lost. wait is for a caller who has but one attempt.
+func (s *Service) endClaims(ctx context.Context, attempts []attempt, wait bool) (ends map[uuid.UUID]ending, err error) {
 	ctx, cancel := s.detached(ctx)
 	defer cancel()
-	at := s.now()
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		ended = make(map[uuid.UUID]bool, len(attempts))
-		done, err := s.repo.recordDispatched(ctx, tx, attempts, at)
-		if err != nil {
-			return err
+	how := recording{at: s.now(), wait: wait}
+	var sent, inVain []attempt
+	for _, a := range attempts {
+		if a.dispatched != nil {
+			sent = append(sent, a)
+		} else {
+			inVain = append(inVain, a)
 		}
-		lines := make([]change, len(done))
-		for i, d := range done {
-			ended[d.order.ID] = true
-			lines[i] = change{
-				order: d.order, actor: actorService, action: actionIFTSTADispatched, from: d.order.Status, at: at,
-				detail: map[string]any{"attempts": d.order.IFTSTAAttempts, "iftsta_ref": d.ref, "reconciled": d.reconciled},
+	}
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		ends = make(map[uuid.UUID]ending, len(attempts))
+		if len(sent) > 0 {
+			done, err := s.repo.recordDispatched(ctx, tx, sent, how)
+			if err != nil {
+				return err
+			}
+			collect(ends, done)
+			if err := s.repo.appendHistory(ctx, tx, dispatchLines(sent, ends, how.at)...); err != nil {
+				return err
 			}
 		}
-		if err := s.repo.appendHistory(ctx, tx, lines...); err != nil {
-			return err
+		if len(inVain) == 0 {
+			return nil
 		}
-		put, err := s.repo.recordNotDispatched(ctx, tx, attempts, at)
-		for _, id := range put {
-			ended[id] = true
-		}
+		done, err := s.repo.recordNotDispatched(ctx, tx, inVain, how)
+		collect(ends, done)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return ended, nil
+	return ends, nil
+}
+
+func collect(ends map[uuid.UUID]ending, list []ending) {
+	for _, e := range list {
+		ends[e.ID] = e
+	}
+}
+
+// dispatchLines are the history of those attempts whose dispatch was written.
+func dispatchLines(sent []attempt, ends map[uuid.UUID]ending, at time.Time) []change {
+	var lines []change
+	for _, a := range sent {
+		e := ends[a.order.ID]
+		if !e.Ended {
+			continue
+		}
+		lines = append(lines, change{
+			order: Order{ID: e.ID, Status: *e.Status}, actor: actorService, action: actionIFTSTADispatched, from: *e.Status, at: at,
+			detail: map[string]any{"attempts": *e.Attempts, "iftsta_ref": a.dispatched.ref, "reconciled": a.dispatched.reconciled},
+		})
+	}
+	return lines
 }
 
 // tell logs what became of an attempt; err is why it could not be recorded.

@@ -158,7 +158,9 @@ type Order struct {
 	IFTSTAUnklar   bool              `db:"iftsta_unklar" json:"-"`
 	IFTSTALastCode *string           `db:"iftsta_last_code" json:"-"`
 	IFTSTAInFlight bool              `db:"iftsta_in_flight" json:"-"`
-	IFTSTAResets   int               `db:"iftsta_resets" json:"-"`
+
+	IFTSTAFristGemeldet bool `db:"iftsta_frist_gemeldet" json:"-"`
+	IFTSTAResets        int  `db:"iftsta_resets" json:"-"`
 }
 
 // RequestedDate is the day the Lieferant asked for: DTM+203, else DTM+469.

@@ -51,7 +51,7 @@ func (s *Service) ResetIFTSTA(ctx context.Context, actor string, id uuid.UUID, r
 		if err := s.repo.as(ctx, tx, actor, reason); err != nil {
 			return err
 		}
-		_, ok, err := s.repo.reset(ctx, tx, id)
+		ok, err := s.repo.reset(ctx, tx, id)
 		if err != nil || ok {
 			return err
 		}

@@ -37,7 +37,7 @@ const orderColumns = `id, tenant, malo_id, lf_mp_id, order_type, pruefidentifika
 	executed_at, execution_note, fail_reason, pruefschritt_code,
 	iftsta_faellig_am, iftsta_ref, iftsta_dispatched_at, iftsta_attempts, iftsta_last_error,
 	iftsta_escalated_at, iftsta_next_attempt_at, warnungen, created_at, updated_at,
-	marktdaten, iftsta_unklar, iftsta_last_code, iftsta_in_flight, iftsta_resets`
+	marktdaten, iftsta_unklar, iftsta_last_code, iftsta_in_flight, iftsta_frist_gemeldet, iftsta_resets`
 
 func (r *Repository) scanOrder(row pgx.CollectableRow) (Order, error) {
 	o, err := pgx.RowToStructByName[Order](row)

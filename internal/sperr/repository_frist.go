@@ -25,33 +25,34 @@ func (r *Repository) stampUeberfaellig(ctx context.Context, tx pgx.Tx, today wer
 		WITH due AS (
 			SELECT id FROM sperr_orders
 			WHERE tenant = @tenant AND status = 'pending' AND ausfuehrung_eskaliert_at IS NULL
-			  AND ausfuehrung_faellig_am < @today::date AND isfinite(ausfuehrung_faellig_am)
+			  AND ausfuehrung_faellig_am < @today::date AND `+aDay("ausfuehrung_faellig_am")+`
 			ORDER BY ausfuehrung_faellig_am LIMIT @limit
-			FOR UPDATE SKIP LOCKED
+			FOR NO KEY UPDATE SKIP LOCKED
 		)
 		UPDATE sperr_orders SET ausfuehrung_eskaliert_at = @at, updated_at = @at
-		WHERE tenant = @tenant AND id IN (SELECT id FROM due)
+		WHERE tenant = @tenant AND id = ANY (ARRAY(SELECT id FROM due))
 		RETURNING ausfuehrung_faellig_am, `+announcedColumns, pgx.NamedArgs{"tenant": r.tenant, "today": today, "at": at, "limit": maxAnnounced})
 }
 
 // stampAusstehend marks orders whose Lieferant is still uninformed although the attempts
 // are spent, or although the Frist has passed on day today, and returns them: each once
-// in a cycle of attempts, whoever else looks. Past the Frist, a cycle that a reset began
-// has its attempts first. At most maxAnnounced.
+// in a cycle of attempts, whoever else looks. A cycle that begins past the Frist has its
+// attempts first, and what is on its way may be just in time. At most maxAnnounced.
 func (r *Repository) stampAusstehend(ctx context.Context, tx pgx.Tx, today werktag.Date, at time.Time) ([]Order, error) {
 	return r.stamp(ctx, tx, `
 		WITH due AS (
 			SELECT id FROM sperr_orders
 			WHERE tenant = @tenant AND `+outstanding+` AND iftsta_escalated_at IS NULL
-			  AND (`+spent+` OR iftsta_resets = 0 AND iftsta_faellig_am < @today::date)
+			  AND NOT `+onItsWay+` AND (`+spent+` OR NOT iftsta_frist_gemeldet AND iftsta_faellig_am < @today::date)
 			LIMIT @limit
-			FOR UPDATE SKIP LOCKED
+			FOR NO KEY UPDATE SKIP LOCKED
 		)
 		UPDATE sperr_orders SET
 			iftsta_escalated_at = @at, updated_at = @at,
-			iftsta_in_flight = iftsta_in_flight AND iftsta_next_attempt_at > now() -- whose sender died is in flight no more
-		WHERE tenant = @tenant AND id IN (SELECT id FROM due)
-		RETURNING CASE WHEN isfinite(iftsta_faellig_am) THEN iftsta_faellig_am END AS iftsta_faellig_am, `+announcedColumns,
+			iftsta_in_flight = false, -- its sender has died
+			iftsta_frist_gemeldet = iftsta_frist_gemeldet OR COALESCE(iftsta_faellig_am < @today::date, false)
+		WHERE tenant = @tenant AND id = ANY (ARRAY(SELECT id FROM due))
+		RETURNING CASE WHEN `+aDay("iftsta_faellig_am")+` THEN iftsta_faellig_am END AS iftsta_faellig_am, `+announcedColumns,
 		pgx.NamedArgs{"tenant": r.tenant, "today": today, "at": at, "max_attempts": r.maxAttempts, "limit": maxAnnounced})
 }
 

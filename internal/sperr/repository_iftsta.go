@@ -13,20 +13,29 @@ import (
 // word for word the predicate of their indexes.
 const outstanding = `status IN ('executed', 'failed') AND process_id IS NOT NULL AND iftsta_dispatched_at IS NULL`
 
-// spent is an outstanding outcome whose attempts are used up, the last one included: it is
-// on its way no more.
-const spent = `iftsta_attempts >= @max_attempts AND NOT (iftsta_in_flight AND iftsta_next_attempt_at > now())`
+// An outstanding outcome is on its way while somebody who may send it still holds its lease,
+// and spent when its attempts are used up, the last one included.
+const (
+	onItsWay = `(iftsta_in_flight AND iftsta_next_attempt_at > now())`
+	spent    = `(iftsta_attempts >= @max_attempts AND NOT ` + onItsWay + `)`
+)
+
+// aDay is a date that is one: the calendar knows no other years, and what only SQL can make
+// must not keep other rows from being read.
+func aDay(column string) string { return column + ` BETWEEN '0001-01-01' AND '9999-12-31'` }
 
 // claimColumns are what a command is made of and what ends its claim. An odd value in
 // any other column must not keep a claim from being read.
-const claimColumns = `o.id, o.tenant, o.malo_id, o.lf_mp_id, o.order_type, o.process_id, o.status,
-	o.executed_at, o.execution_note, o.fail_reason, o.pruefschritt_code,
-	o.iftsta_attempts, o.iftsta_next_attempt_at, o.iftsta_resets`
+const claimColumns = `id, tenant, malo_id, lf_mp_id, order_type, process_id, status,
+	executed_at, execution_note, fail_reason, pruefschritt_code, iftsta_attempts, iftsta_next_attempt_at, iftsta_resets`
 
 // claim takes at most limit outcomes that are due, least tried first, for as long as
 // lease says. It counts the attempt, since whoever dies after it may have sent. An
 // executed_at that only SQL can make, infinity, is no moment to report and is passed
 // over.
+//
+// = ANY finds the rows by their key whatever the planner believes about the table: a join
+// with statistics of an emptier day reads all of it for each row.
 func (r *Repository) claim(ctx context.Context, tx pgx.Tx, limit int, lease time.Duration) ([]claim, error) {
 	rows, err := tx.Query(ctx, `
 		WITH due AS (
@@ -35,13 +44,15 @@ func (r *Repository) claim(ctx context.Context, tx pgx.Tx, limit int, lease time
 			  AND iftsta_attempts < @max_attempts AND iftsta_next_attempt_at <= now()
 			  AND (executed_at IS NULL OR isfinite(executed_at))
 			ORDER BY iftsta_attempts, iftsta_next_attempt_at LIMIT @limit
-			FOR UPDATE SKIP LOCKED
+			FOR NO KEY UPDATE SKIP LOCKED
+		), claimed AS (
+			UPDATE sperr_orders SET
+				iftsta_attempts = iftsta_attempts + 1, iftsta_unklar = true, iftsta_in_flight = true,
+				iftsta_next_attempt_at = now() + @lease::interval
+			WHERE tenant = @tenant AND id = ANY (ARRAY(SELECT id FROM due))
+			RETURNING `+claimColumns+`
 		)
-		UPDATE sperr_orders o SET
-			iftsta_attempts = o.iftsta_attempts + 1, iftsta_unklar = true, iftsta_in_flight = true,
-			iftsta_next_attempt_at = now() + @lease::interval
-		FROM due WHERE o.tenant = @tenant AND o.id = due.id
-		RETURNING `+claimColumns+`, due.unklar`,
+		SELECT claimed.*, due.unklar FROM claimed JOIN due USING (id)`,
 		pgx.NamedArgs{"tenant": r.tenant, "max_attempts": r.maxAttempts, "limit": limit, "lease": lease})
 	if err != nil {
 		return nil, fmt.Errorf("claim outcomes: %w", err)
@@ -59,59 +70,65 @@ func (r *Repository) claim(ctx context.Context, tx pgx.Tx, limit int, lease time
 	return claims, nil
 }
 
-// recorded is a dispatch that was written, with the order as far as its history needs it.
-type recorded struct {
-	order Order
-	dispatched
+// ending is what became of a claim in the table.
+type ending struct {
+	ID       uuid.UUID `db:"id"`
+	Ended    bool      `db:"ended"`  // written; else another claim decides
+	Locked   bool      `db:"locked"` // somebody else has the row; nothing is known
+	Status   *Status   `db:"status"` // where it ended
+	Attempts *int      `db:"attempts"`
 }
 
-// recordDispatched writes which of the attempts makod took and returns those. A claim
-// that another one has followed by now, or whose outcome is dispatched already, changes
-// nothing.
-func (r *Repository) recordDispatched(ctx context.Context, tx pgx.Tx, attempts []attempt, at time.Time) ([]recorded, error) {
-	sent := make(map[uuid.UUID]dispatched)
+// held locks the rows of claims by their keys alone, whatever the planner believes about
+// the table. Those that somebody else has locked are passed over, so that one of them does
+// not hold up the others, unless the claimer waits.
+func held(wait bool) string {
+	skip := " SKIP LOCKED"
+	if wait {
+		skip = ""
+	}
+	return `WITH held AS MATERIALIZED (
+		SELECT id, tenant, iftsta_next_attempt_at AS lease, iftsta_dispatched_at AS dispatched_at
+		FROM sperr_orders WHERE id = ANY (@ids::uuid[]) FOR NO KEY UPDATE` + skip + `)`
+}
+
+// stillClaimed keeps of attempts a those whose claim h is still theirs, and theEnds tells
+// of all of them.
+const (
+	stillClaimed = `JOIN held h ON h.id = a.id
+		WHERE h.tenant = @tenant AND h.dispatched_at IS NULL AND h.lease = a.lease`
+	theEnds = `SELECT a.id, e.id IS NOT NULL AS ended, h.id IS NULL AS locked, e.status, e.attempts
+		FROM unnest(@ids::uuid[]) AS a (id) LEFT JOIN held h ON h.id = a.id LEFT JOIN ended e ON e.id = a.id`
+)
+
+// recordDispatched writes which outcomes makod took; all attempts are such. A claim that
+// another one has followed by now, or whose outcome is dispatched already, changes nothing.
+func (r *Repository) recordDispatched(ctx context.Context, tx pgx.Tx, attempts []attempt, how recording) ([]ending, error) {
 	var ids []uuid.UUID
 	var leases []time.Time
 	var refs, warnings []string
 	for _, a := range attempts {
-		if d := a.dispatched; d != nil {
-			sent[a.order.ID] = *d
-			ids, leases = append(ids, a.order.ID), append(leases, a.order.IFTSTANextAttemptAt)
-			refs, warnings = append(refs, d.ref), append(warnings, d.warning)
-		}
+		ids, leases = append(ids, a.order.ID), append(leases, a.order.IFTSTANextAttemptAt)
+		refs, warnings = append(refs, a.dispatched.ref), append(warnings, a.dispatched.warning)
 	}
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	rows, err := tx.Query(ctx, `
-		UPDATE sperr_orders o SET
-			iftsta_ref = a.ref, iftsta_dispatched_at = @at, iftsta_unklar = false, iftsta_in_flight = false,
-			iftsta_last_error = NULL, iftsta_last_code = NULL,
-			warnungen = o.warnungen || array_remove(ARRAY[a.warning], ''), updated_at = @at
-		FROM unnest(@ids::uuid[], @leases::timestamptz[], @refs::text[], @warnings::text[]) AS a (id, lease, ref, warning)
-		WHERE o.tenant = @tenant AND o.id = a.id
-		  AND o.iftsta_dispatched_at IS NULL AND o.iftsta_next_attempt_at = a.lease
-		RETURNING o.id, o.status, o.iftsta_attempts`, pgx.NamedArgs{
-		"tenant": r.tenant, "at": at, "ids": ids, "leases": leases, "refs": refs, "warnings": warnings,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("record dispatches: %w", err)
-	}
-	done, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (recorded, error) {
-		o, err := pgx.RowToStructByNameLax[Order](row)
-		return recorded{order: o, dispatched: sent[o.ID]}, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("record dispatches: %w", err)
-	}
-	return done, nil
+	return endings(ctx, tx, held(how.wait)+`, mine AS (
+			SELECT a.* FROM unnest(@ids::uuid[], @leases::timestamptz[], @refs::text[], @warnings::text[]) AS a (id, lease, ref, warning)
+			`+stillClaimed+`
+		), ended AS (
+			UPDATE sperr_orders o SET
+				iftsta_ref = mine.ref, iftsta_dispatched_at = @at, iftsta_unklar = false, iftsta_in_flight = false,
+				iftsta_last_error = NULL, iftsta_last_code = NULL,
+				warnungen = o.warnungen || array_remove(ARRAY[mine.warning], ''), updated_at = @at
+			FROM mine WHERE o.id = ANY (ARRAY(SELECT id FROM mine)) AND o.id = mine.id
+			RETURNING o.id, o.status, o.iftsta_attempts AS attempts
+		) `+theEnds,
+		pgx.NamedArgs{"tenant": r.tenant, "at": how.at, "ids": ids, "leases": leases, "refs": refs, "warnings": warnings})
 }
 
-// recordNotDispatched writes why attempts were in vain and when the next ones are due,
-// and returns the orders of those that held their claim. Where a reset came in while
-// makod was asked, the attempt belongs to the cycle before: it counts for nothing, and
-// the new cycle begins.
-func (r *Repository) recordNotDispatched(ctx context.Context, tx pgx.Tx, attempts []attempt, at time.Time) ([]uuid.UUID, error) {
+// recordNotDispatched writes why attempts were in vain and when the next ones are due, as
+// recordDispatched does. Where a reset came in while makod was asked, the attempt belongs
+// to the cycle before: it counts for nothing, and the new cycle begins.
+func (r *Repository) recordNotDispatched(ctx context.Context, tx pgx.Tx, attempts []attempt, how recording) ([]ending, error) {
 	var ids []uuid.UUID
 	var leases []time.Time
 	var texts, codes []string
@@ -119,39 +136,45 @@ func (r *Repository) recordNotDispatched(ctx context.Context, tx pgx.Tx, attempt
 	var waits []float64 // seconds
 	var resets []int
 	for _, a := range attempts {
-		if a.dispatched != nil {
-			continue
-		}
 		ids, leases = append(ids, a.order.ID), append(leases, a.order.IFTSTANextAttemptAt)
 		texts, codes = append(texts, a.inVain.text), append(codes, a.inVain.code)
 		unklar, giveBack = append(unklar, a.inVain.unklar), append(giveBack, a.inVain.giveBack)
 		waits, resets = append(waits, a.inVain.wait.Seconds()), append(resets, a.order.IFTSTAResets)
 	}
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	rows, err := tx.Query(ctx, `
-		UPDATE sperr_orders o SET
-			iftsta_last_error = COALESCE(NULLIF(a.text, ''), o.iftsta_last_error),
-			iftsta_last_code = COALESCE(NULLIF(a.code, ''), o.iftsta_last_code),
-			iftsta_unklar = a.unklar, iftsta_in_flight = false,
-			iftsta_attempts = o.iftsta_attempts - (a.give_back AND o.iftsta_resets = a.resets)::int,
-			iftsta_next_attempt_at = CASE WHEN o.iftsta_resets = a.resets THEN now() + make_interval(secs => a.wait) ELSE now() END,
-			updated_at = @at
-		FROM unnest(@ids::uuid[], @leases::timestamptz[], @texts::text[], @codes::text[], @unklar::boolean[], @give_back::boolean[],
-			@waits::float8[], @resets::int[]) AS a (id, lease, text, code, unklar, give_back, wait, resets)
-		WHERE o.tenant = @tenant AND o.id = a.id
-		  AND o.iftsta_dispatched_at IS NULL AND o.iftsta_next_attempt_at = a.lease
-		RETURNING o.id`, pgx.NamedArgs{
-		"tenant": r.tenant, "at": at, "ids": ids, "leases": leases, "texts": texts, "codes": codes,
+	return endings(ctx, tx, held(how.wait)+`, mine AS (
+			SELECT a.* FROM unnest(@ids::uuid[], @leases::timestamptz[], @texts::text[], @codes::text[], @unklar::boolean[],
+				@give_back::boolean[], @waits::float8[], @resets::int[]) AS a (id, lease, text, code, unklar, give_back, wait, resets)
+			`+stillClaimed+`
+		), ended AS (
+			UPDATE sperr_orders o SET
+				iftsta_last_error = COALESCE(NULLIF(mine.text, ''), o.iftsta_last_error),
+				iftsta_last_code = COALESCE(NULLIF(mine.code, ''), o.iftsta_last_code),
+				iftsta_unklar = mine.unklar, iftsta_in_flight = false,
+				iftsta_attempts = o.iftsta_attempts - (mine.give_back AND o.iftsta_resets = mine.resets)::int,
+				iftsta_next_attempt_at = CASE WHEN o.iftsta_resets = mine.resets THEN now() + make_interval(secs => mine.wait) ELSE now() END,
+				updated_at = @at
+			FROM mine WHERE o.id = ANY (ARRAY(SELECT id FROM mine)) AND o.id = mine.id
+			RETURNING o.id, o.status, o.iftsta_attempts AS attempts
+		) `+theEnds, pgx.NamedArgs{
+		"tenant": r.tenant, "at": how.at, "ids": ids, "leases": leases, "texts": texts, "codes": codes,
 		"unklar": unklar, "give_back": giveBack, "waits": waits, "resets": resets,
 	})
+}
+
+// recording says when claims end, and whether to wait for rows that somebody else has.
+type recording struct {
+	at   time.Time
+	wait bool
+}
+
+func endings(ctx context.Context, tx pgx.Tx, sql string, args pgx.NamedArgs) ([]ending, error) {
+	rows, err := tx.Query(ctx, sql, args)
 	if err != nil {
-		return nil, fmt.Errorf("record attempts in vain: %w", err)
+		return nil, fmt.Errorf("end claims: %w", err)
 	}
-	put, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[ending])
 	if err != nil {
-		return nil, fmt.Errorf("record attempts in vain: %w", err)
+		return nil, fmt.Errorf("end claims: %w", err)
 	}
-	return put, nil
+	return list, nil
 }

@@ -21,17 +21,15 @@ func (r *Repository) as(ctx context.Context, tx pgx.Tx, actor, reason string) er
 	return nil
 }
 
-// reset begins a new cycle of attempts; the trigger on the table does the rest. ok is
-// false where the order owes no IFTSTA any more, or never did.
-func (r *Repository) reset(ctx context.Context, tx pgx.Tx, id uuid.UUID) (Order, bool, error) {
-	o, ok, err := r.one(ctx, tx, `
-		UPDATE sperr_orders SET iftsta_attempts = 0
-		WHERE tenant = $1 AND id = $2 AND `+outstanding+`
-		RETURNING `+orderColumns, r.tenant, id)
+// reset begins a new cycle of attempts; the trigger on the table does the rest. It is false
+// where the order owes no IFTSTA any more, or never did.
+func (r *Repository) reset(ctx context.Context, tx pgx.Tx, id uuid.UUID) (bool, error) {
+	tag, err := tx.Exec(ctx, `
+		UPDATE sperr_orders SET iftsta_attempts = 0 WHERE tenant = $1 AND id = $2 AND `+outstanding, r.tenant, id)
 	if err != nil {
-		return Order{}, false, fmt.Errorf("reset order %s: %w", id, err)
+		return false, fmt.Errorf("reset order %s: %w", id, err)
 	}
-	return o, ok, nil
+	return tag.RowsAffected() > 0, nil
 }
 
 // resetStuck does the same for orders whose attempts are spent, at most maxResets of those
@@ -42,9 +40,9 @@ func (r *Repository) resetStuck(ctx context.Context, tx pgx.Tx, after uuid.UUID)
 			SELECT id FROM sperr_orders
 			WHERE tenant = @tenant AND id > @after AND `+outstanding+` AND `+spent+`
 			ORDER BY id LIMIT @limit
-			FOR UPDATE SKIP LOCKED
+			FOR NO KEY UPDATE SKIP LOCKED
 		), reset AS (
-			UPDATE sperr_orders SET iftsta_attempts = 0 WHERE tenant = @tenant AND id IN (SELECT id FROM stuck)
+			UPDATE sperr_orders SET iftsta_attempts = 0 WHERE tenant = @tenant AND id = ANY (ARRAY(SELECT id FROM stuck))
 			RETURNING id, tenant, malo_id, process_id, status, iftsta_resets
 		)
 		SELECT * FROM reset ORDER BY id`,

@@ -2,10 +2,8 @@ package sperr
 
 import (
 	"context"
-	"maps"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"sperrd/internal/loop"
@@ -94,23 +92,32 @@ func (w *RetryWorker) send(ctx context.Context, c claim) attempt {
 
 // record ends the claims of attempts. What makod has taken and nobody has written down
 // would be sent again, and makod may not know it again.
-func (w *RetryWorker) record(ctx context.Context, attempts []attempt) {
+func (w *RetryWorker) record(ctx context.Context, attempts []attempt) (later []attempt) {
 	s := w.service
-	ended := make(map[uuid.UUID]bool, len(attempts))
-	lost, err := loop.Recorder[attempt]{
-		Write: func(ctx context.Context, attempts []attempt) error {
-			some, err := s.endClaims(ctx, attempts)
-			maps.Copy(ended, some)
-			return err
-		},
+	return loop.Recorder[attempt]{
+		Write:   w.write,
 		Passing: postgres.IsUnavailable,
 		Left:    func(a attempt) time.Duration { return a.until.Sub(s.Now()) },
+		Lost: func(ctx context.Context, attempts []attempt, reason error) {
+			for _, a := range attempts {
+				s.tell(ctx, a, false, reason)
+			}
+		},
 	}.Record(ctx, attempts)
-	reasons := make(map[uuid.UUID]error, len(lost))
-	for _, a := range lost {
-		reasons[a.order.ID] = err
+}
+
+// write ends those claims whose rows nobody else has locked, and returns the others.
+func (w *RetryWorker) write(ctx context.Context, attempts []attempt) (locked []attempt, err error) {
+	ends, err := w.service.endClaims(ctx, attempts, false)
+	if err != nil {
+		return nil, err
 	}
 	for _, a := range attempts {
-		s.tell(ctx, a, ended[a.order.ID], reasons[a.order.ID])
+		if e := ends[a.order.ID]; e.Locked {
+			locked = append(locked, a)
+		} else {
+			w.service.tell(ctx, a, e.Ended, nil)
+		}
 	}
+	return locked, nil
 }

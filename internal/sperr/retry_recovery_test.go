@@ -126,6 +126,46 @@ func TestOneRowThatCannotBeWrittenLosesNoOther(t *testing.T) {
 	}
 }
 
+func TestARowThatSomebodyHasLockedHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ids := b.backlog(t, 8)
+	w := b.worker()
+	claims, err := w.claim(t.Context(), 8)
+	if err != nil || len(claims) != 8 {
+		t.Fatalf("%d claims, %v", len(claims), err)
+	}
+	attempts := make([]attempt, len(claims))
+	for i, c := range claims {
+		attempts[i] = w.send(t.Context(), c)
+	}
+	human, err := b.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := human.Exec(t.Context(), `SELECT FROM sperr_orders WHERE id = $1 FOR UPDATE`, ids[3]); err != nil {
+		t.Fatal(err)
+	}
+	later := w.record(t.Context(), attempts)
+	for i, id := range ids {
+		if got := b.get(t, id); (got.IFTSTADispatchedAt == nil) != (i == 3) {
+			t.Errorf("outcome %d: dispatched at %v while one is locked", i, got.IFTSTADispatchedAt)
+		}
+	}
+	if len(later) != 1 || later[0].order.ID != ids[3] {
+		t.Fatalf("%d results come later, want that of the locked row", len(later))
+	}
+	if err := human.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if later := w.record(t.Context(), later); len(later) != 0 {
+		t.Errorf("%d results come later once the row is free", len(later))
+	}
+	if got := b.get(t, ids[3]); got.IFTSTADispatchedAt == nil || got.IFTSTAAttempts != 1 {
+		t.Errorf("order = %+v", got)
+	}
+}
+
 func TestARecordIsTriedAgainWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -317,5 +357,30 @@ func TestTheStuckOnesAreResetTogether(t *testing.T) {
 	}
 	if all, more, err := b.repo.ListOutstanding(t.Context(), false, 10); err != nil || len(all) != 10 || !more {
 		t.Errorf("outstanding are %d, more %v, %v", len(all), more, err)
+	}
+}
+
+func TestAnOddRowCanBeReset(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.backlog(t, 1)[0]
+	b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 8, fruehestens_am = 'infinity', created_at = '-infinity'`)
+	if err := b.service.ResetIFTSTA(t.Context(), "operator", id, ""); err != nil {
+		t.Fatal(err)
+	}
+	drain(t, b.worker())
+	if n := len(b.makod.IFTSTA()); n != 1 {
+		t.Errorf("%d IFTSTA", n)
+	}
+}
+
+func TestAProcessInCapitalsIsTheSameProcess(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.backlog(t, 1)[0]
+	b.exec(t, `UPDATE sperr_orders SET process_id = upper(process_id)`)
+	drain(t, b.worker())
+	if got := b.get(t, id); got.IFTSTADispatchedAt == nil || len(got.Warnungen) != 0 {
+		t.Errorf("dispatched at %v, warnings %v", got.IFTSTADispatchedAt, got.Warnungen)
 	}
 }

@@ -236,6 +236,27 @@ func TestWhatMakodPutsOffPausesTheWholeWorkerAndCostsNoAttempt(t *testing.T) {
 	}
 }
 
+func TestAnOrderThatAloneIsPutOffAgainAndAgainHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	clock := testNow
+	b := newBench(t, func(o *Options) { o.Now = func() time.Time { return clock } })
+	ids := b.backlog(t, 40)
+	b.makod.FailNextFor(maloWith(0), makodtest.UntilCleared, makodtest.IdempotencyUnavailable("20"))
+	w := b.worker()
+	drain(t, w) // the first time, everybody waits
+	clock = clock.Add(20 * time.Second)
+	b.due(t)
+	drain(t, w)
+	for i, id := range ids {
+		if got := b.get(t, id); (got.IFTSTADispatchedAt == nil) != (i == 0) {
+			t.Errorf("outcome %d: dispatched at %v", i, got.IFTSTADispatchedAt)
+		}
+	}
+	if got := b.get(t, ids[0]); got.IFTSTAAttempts != 0 {
+		t.Errorf("%d attempts, want those of the order that is put off given back", got.IFTSTAAttempts)
+	}
+}
+
 func TestWhatIsClaimedWhenMakodAsksToWaitIsGivenBack(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
