@@ -48,7 +48,7 @@ type Options struct {
 // number of processes, may work on one database.
 type Drainer struct {
 	Options
-	queue queue
+	queue *queue
 	erp   *Client
 	wake  *loop.Signal
 	pump  *loop.Pump[claim, result]
@@ -56,7 +56,7 @@ type Drainer struct {
 
 // NewDrainer returns a Drainer that has not begun.
 func NewDrainer(pool *pgxpool.Pool, erp *Client, o Options) *Drainer {
-	d := &Drainer{Options: o, queue: queue{pool: pool, tenant: o.Tenant}, erp: erp, wake: loop.NewSignal()}
+	d := &Drainer{Options: o, queue: &queue{pool: pool, tenant: o.Tenant, now: o.Now}, erp: erp, wake: loop.NewSignal()}
 	d.pump = loop.NewPump(loop.PumpOptions[claim, result]{
 		Hands: o.Parallelism, Claim: d.claim, Work: d.work, Record: d.record,
 	})

@@ -22,7 +22,25 @@ const (
 type queue struct {
 	pool   *pgxpool.Pool
 	tenant string
+	now    func() time.Time
+
+	floor floor
 }
+
+// floor is where the last claim ended in the order of event_outbox_due. What lies below it
+// was taken, or cannot go yet. While somebody holds an old snapshot, PostgreSQL keeps the
+// entries of what was taken, and every claim that began at the start would walk over all
+// of them.
+type floor struct {
+	attempts int
+	next     time.Time
+	seq      int64
+	since    time.Time // when the claims began at the start
+}
+
+// floorAge is how long claims may go on from where the last one ended: what has come to
+// lie below meanwhile waits for so long, at most.
+const floorAge = time.Second
 
 // claim is the right to send one event once, until the lease ends.
 type claim struct {
@@ -41,40 +59,66 @@ type claim struct {
 // a join, which the planner gets badly wrong where its statistics know of an empty table,
 // and so would a tenant lead it to another index; an order has only one.
 const sqlClaim = `
-	WITH due AS (
-		SELECT o.id FROM event_outbox o
+	WITH due AS MATERIALIZED (
+		SELECT o.id, o.attempts, o.next_attempt_at, o.seq FROM event_outbox o
 		WHERE o.tenant = @tenant AND o.next_attempt_at <= now()
 		  AND o.delivered_at IS NULL AND o.dead_lettered_at IS NULL
+		  AND (o.attempts, o.next_attempt_at, o.seq) > (@floor_attempts::smallint, @floor_next::timestamptz, @floor_seq::bigint)
 		  AND o.seq = (
 			SELECT e.seq FROM event_outbox e
 			WHERE e.order_id = o.order_id AND e.delivered_at IS NULL AND e.dead_lettered_at IS NULL
 			ORDER BY e.seq LIMIT 1)
-		ORDER BY o.attempts, o.next_attempt_at
-		LIMIT @limit FOR UPDATE OF o SKIP LOCKED)
-	UPDATE event_outbox o SET
-		attempts = least(o.attempts + 1, 32767), next_attempt_at = now() + @lease::interval,
-		first_attempt_at = coalesce(o.first_attempt_at, now())
-	WHERE o.tenant = @tenant AND o.id = ANY (ARRAY(SELECT id FROM due))
-	RETURNING o.id, o.event_id, o.order_id, o.ce_type, o.envelope::text, o.attempts, o.next_attempt_at`
+		ORDER BY o.attempts, o.next_attempt_at, o.seq
+		LIMIT @limit FOR UPDATE OF o SKIP LOCKED),
+	claimed AS (
+		UPDATE event_outbox o SET
+			attempts = least(o.attempts + 1, 32767), next_attempt_at = now() + @lease::interval,
+			first_attempt_at = coalesce(o.first_attempt_at, now())
+		WHERE o.tenant = @tenant AND o.id = ANY (ARRAY(SELECT id FROM due))
+		RETURNING o.id, o.event_id, o.order_id, o.ce_type, o.envelope::text, o.attempts, o.next_attempt_at)
+	SELECT claimed.*, due.attempts, due.next_attempt_at, due.seq
+	FROM claimed JOIN due ON due.id = claimed.id ORDER BY due.attempts, due.next_attempt_at, due.seq`
 
 // claim leases at most limit events that are due, the least tried first. Of one order
-// it takes only the first that is neither delivered nor a dead letter. An ERP that asks to
-// come back each second for a week reaches the end of what attempts can count.
-func (q queue) claim(ctx context.Context, limit int, lease time.Duration) ([]claim, error) {
-	rows, err := q.pool.Query(ctx, sqlClaim,
-		pgx.NamedArgs{"tenant": q.tenant, "limit": limit, "lease": lease})
+// it takes only the first that is neither delivered nor a dead letter. It is called by one
+// goroutine.
+func (q *queue) claim(ctx context.Context, limit int, lease time.Duration) ([]claim, error) {
+	if now := q.now(); now.Sub(q.floor.since) >= floorAge {
+		q.floor = floor{attempts: -1, since: now}
+	}
+	claims, err := q.claimFromFloor(ctx, limit, lease)
+	if err != nil || len(claims) == limit || q.floor.attempts < 0 {
+		return claims, err
+	}
+	// There is no more above the floor; below it something may have come due.
+	q.floor = floor{attempts: -1, since: q.now()}
+	more, err := q.claimFromFloor(ctx, limit-len(claims), lease)
+	if err != nil && len(claims) > 0 {
+		return claims, nil // those are ours; the next claim meets the same error
+	}
+	return append(claims, more...), err
+}
+
+func (q *queue) claimFromFloor(ctx context.Context, limit int, lease time.Duration) ([]claim, error) {
+	rows, err := q.pool.Query(ctx, sqlClaim, pgx.NamedArgs{
+		"tenant": q.tenant, "limit": limit, "lease": lease,
+		"floor_attempts": q.floor.attempts, "floor_next": q.floor.next, "floor_seq": q.floor.seq,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("claim events: %w", err)
 	}
+	last := q.floor
 	claims, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c claim, err error) {
 		var envelope string
-		err = row.Scan(&c.id, &c.eventID, &c.orderID, &c.ceType, &envelope, &c.attempts, &c.lease)
+		err = row.Scan(&c.id, &c.eventID, &c.orderID, &c.ceType, &envelope, &c.attempts, &c.lease,
+			&last.attempts, &last.next, &last.seq)
 		c.envelope = []byte(envelope)
 		return c, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("claim events: %w", err)
 	}
+	q.floor = last
 	return claims, nil
 }
 
@@ -143,7 +187,7 @@ type ending struct {
 }
 
 // end writes results, which are all of one kind, and returns what became of their claims.
-func (q queue) end(ctx context.Context, k kind, results []result, giveUpAfter time.Duration) (map[uuid.UUID]ending, error) {
+func (q *queue) end(ctx context.Context, k kind, results []result, giveUpAfter time.Duration) (map[uuid.UUID]ending, error) {
 	var (
 		ids       []uuid.UUID
 		leases    []time.Time
@@ -177,7 +221,7 @@ func (q queue) end(ctx context.Context, k kind, results []result, giveUpAfter ti
 }
 
 // prune deletes at most limit events that were delivered longer than retention ago.
-func (q queue) prune(ctx context.Context, retention time.Duration, limit int) (deleted int64, err error) {
+func (q *queue) prune(ctx context.Context, retention time.Duration, limit int) (deleted int64, err error) {
 	tag, err := q.pool.Exec(ctx, `
 		DELETE FROM event_outbox WHERE tenant = @tenant AND id = ANY (ARRAY(
 			SELECT id FROM event_outbox
