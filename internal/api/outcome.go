@@ -1,7 +1,10 @@
 package api
 
 import (
+	"context"
 	"net/http"
+
+	"github.com/google/uuid"
 
 	"sperrd/internal/sperr"
 )
@@ -99,6 +102,19 @@ func (s *server) handleFail(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *server) handleCancel(w http.ResponseWriter, r *http.Request) error {
+	return s.withReason(w, r, s.Service.Cancel)
+}
+
+// handleResetIFTSTA begins a new cycle of attempts for an outcome that its Lieferant
+// does not know yet.
+func (s *server) handleResetIFTSTA(w http.ResponseWriter, r *http.Request) error {
+	return s.withReason(w, r, s.Service.ResetIFTSTA)
+}
+
+// withReason does what takes an order and, in an optional body, the reason for it.
+func (s *server) withReason(
+	w http.ResponseWriter, r *http.Request, do func(ctx context.Context, actor string, id uuid.UUID, reason string) error,
+) error {
 	id, err := orderID(r)
 	if err != nil {
 		return err
@@ -111,7 +127,7 @@ func (s *server) handleCancel(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := bounded(r)
 	defer cancel()
-	if err := s.Service.Cancel(ctx, actor(r), id, body.Reason); err != nil {
+	if err := do(ctx, actor(r), id, body.Reason); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
