@@ -45,16 +45,6 @@ func (a answer) write(w http.ResponseWriter, truncate bool) {
 	_, _ = w.Write(body) // the client is gone: nobody to tell
 }
 
-// cut closes the connection without an answer.
-func cut(w http.ResponseWriter) {
-	conn, _, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		http.Error(w, "this connection cannot be cut", http.StatusInternalServerError)
-		return
-	}
-	_ = conn.Close()
-}
-
 // errorBody is the form of makod's errors with all extra fields in use.
 type errorBody struct {
 	Error        string `json:"error"`

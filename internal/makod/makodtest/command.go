@@ -1,6 +1,10 @@
 package makodtest
 
-import "net/http"
+import (
+	"net/http"
+
+	"sperrd/internal/neighbourtest"
+)
 
 const (
 	bestaetigen    = "gpke.sperrung.bestaetigen"
@@ -25,36 +29,16 @@ func (s *Server) handleCommand(w http.ResponseWriter, r *http.Request) {
 	if fault.answer != nil {
 		a = fault.answer(c, a)
 	}
-	open := s.gateFor(c.maloID)
+	open := s.line.Reach(c.maloID)
 	s.mu.Unlock()
 
-	if !s.travels(r, fault, open) {
+	if !s.line.Travels(r, fault.wire, open) {
 		s.end(entry, 0)
-		cut(w)
+		neighbourtest.Disconnect(w)
 		return
 	}
 	s.end(entry, a.status)
-	a.write(w, fault.wire == wireTruncate)
-}
-
-// travels reports whether the answer reaches the client. It returns when that is
-// settled: the way is open, the client has given up or the Server is closed.
-func (s *Server) travels(r *http.Request, fault Fault, open <-chan struct{}) bool {
-	if fault.wire == wireHang {
-		open = nil // never
-	}
-	select {
-	case <-open: // first, so that a closed Server goes on answering
-		return fault.wire != wireCut
-	default:
-	}
-	select {
-	case <-open:
-		return fault.wire != wireCut
-	case <-r.Context().Done():
-	case <-s.closed:
-	}
-	return false
+	a.write(w, fault.truncate)
 }
 
 // evaluate answers in makod's order: body, authentication, command, key,

@@ -3,6 +3,8 @@ package makodtest
 import (
 	"net/http"
 	"slices"
+
+	"sperrd/internal/neighbourtest"
 )
 
 // UntilCleared arms a fault for every command until [Server.ClearFaults].
@@ -11,21 +13,12 @@ const UntilCleared = -1
 // Fault is one way a command fails. Without [Applied] the command does not
 // reach makod's workflow: the fault answers in makod's place.
 type Fault struct {
-	name   string
-	apply  bool
-	wire   wire
-	answer func(c *call, real answer) answer
+	name     string
+	apply    bool
+	wire     neighbourtest.Wire
+	truncate bool
+	answer   func(c *call, real answer) answer
 }
-
-// wire is what happens to the answer on its way.
-type wire int
-
-const (
-	wireDeliver wire = iota
-	wireTruncate
-	wireCut
-	wireHang
-)
 
 // String names the fault as the log of requests does.
 func (f Fault) String() string { return f.name }
@@ -83,10 +76,10 @@ func (s *Server) takeFault(maloID string) Fault {
 
 // Hang never answers: the command waits until the client gives up or the
 // Server is closed.
-func Hang() Fault { return Fault{name: "hang", wire: wireHang} }
+func Hang() Fault { return Fault{name: "hang", wire: neighbourtest.Hang} }
 
 // Drop cuts the connection without an answer.
-func Drop() Fault { return Fault{name: "drop", wire: wireCut} }
+func Drop() Fault { return Fault{name: "drop", wire: neighbourtest.Cut} }
 
 // Applied carries the command out first and then fails like f: the answer is
 // lost, not the command. Applied(Drop()) is accept-then-drop.
@@ -119,7 +112,7 @@ func AcceptGarbled(body string) Fault {
 
 // AcceptTruncated carries the command out and breaks off in the middle of the body.
 func AcceptTruncated() Fault {
-	return Fault{name: "accept with truncated body", apply: true, wire: wireTruncate}
+	return Fault{name: "accept with truncated body", apply: true, truncate: true}
 }
 
 // Answer fails with any answer at all. Header lines are name and value in turn.

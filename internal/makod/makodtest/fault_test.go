@@ -122,7 +122,7 @@ func TestFault_hang_ends_with_the_client_or_the_server(t *testing.T) {
 		_, _, err := send(t.Context(), url, "k2", execute)
 		ended <- err
 	}()
-	if err := s.await(t.Context(), func() bool { return len(s.requests) == 2 }); err != nil {
+	if err := s.line.Await(t.Context(), func() bool { return len(s.requests) == 2 }); err != nil {
 		t.Fatal(err)
 	}
 	giveUp()

@@ -64,7 +64,7 @@ func (s *Server) Overlaps() []string {
 
 // WaitEnded waits until n commands have ended since the start.
 func (s *Server) WaitEnded(ctx context.Context, n int) error {
-	err := s.await(ctx, func() bool { return s.ended >= n })
+	err := s.line.Await(ctx, func() bool { return s.ended >= n })
 	if err != nil {
 		return fmt.Errorf("wait for %d commands: %w", n, err)
 	}
@@ -87,7 +87,7 @@ func (s *Server) begin(r *http.Request, c *call) *Request {
 			s.overlaps = append(s.overlaps, c.key)
 		}
 	}
-	s.broadcast()
+	s.line.Broadcast()
 	return entry
 }
 
@@ -99,32 +99,7 @@ func (s *Server) end(entry *Request, status int) {
 	if s.inFlight[entry.Key]--; s.inFlight[entry.Key] <= 0 {
 		delete(s.inFlight, entry.Key)
 	}
-	s.broadcast()
+	s.line.Broadcast()
 	s.mu.Unlock()
 	s.log.Info("makod command", "key", entry.Key, "command", entry.Command, "status", status, "fault", entry.Fault)
-}
-
-// broadcast wakes everybody in await. s.mu is held.
-func (s *Server) broadcast() {
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
-
-// await waits until the condition, called with s.mu held, is true.
-func (s *Server) await(ctx context.Context, condition func() bool) error {
-	for {
-		s.mu.Lock()
-		done, changed := condition(), s.changed
-		s.mu.Unlock()
-		if done {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-s.closed:
-			return ErrClosed
-		}
-	}
 }

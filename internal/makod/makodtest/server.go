@@ -14,15 +14,14 @@ package makodtest
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"sync"
 	"testing"
 	"time"
+
+	"sperrd/internal/neighbourtest"
 )
 
 // Idempotency is how makod treats a repeated Idempotency-Key. It stands for the
@@ -61,12 +60,9 @@ type Server struct {
 	now    func() time.Time
 	log    *slog.Logger
 	mux    *http.ServeMux
-	closed chan struct{}
-	close  func()
-	free   chan struct{} // closed from the start, see gateFor
+	line   *neighbourtest.Line
 
 	mu          sync.Mutex // guards everything below
-	changed     chan struct{}
 	idempotency Idempotency
 	deadline    bool
 	degraded    string
@@ -76,7 +72,6 @@ type Server struct {
 	records     map[string]record
 	iftsta      []IFTSTA
 	faults      []*armed
-	gates       []*Gate
 	requests    []*Request
 	ended       int
 	inFlight    map[string]int
@@ -87,20 +82,18 @@ type Server struct {
 func New(o Options) *Server {
 	s := &Server{
 		apiKey: o.APIKey, now: o.Now, log: o.Logger,
-		closed: make(chan struct{}), changed: make(chan struct{}),
 		idempotency: o.Idempotency, deadline: o.Deadline,
 		processes: map[string]*Process{}, byMalo: map[string][]*Process{},
 		records: map[string]record{}, inFlight: map[string]int{},
-		mux: http.NewServeMux(), free: make(chan struct{}),
+		mux: http.NewServeMux(),
 	}
-	close(s.free)
+	s.line = neighbourtest.NewLine(&s.mu, "makod", "commands", ErrClosed)
 	if s.now == nil {
 		s.now = time.Now
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	s.close = sync.OnceFunc(func() { close(s.closed) })
 	s.mux.HandleFunc("POST /api/v1/commands", s.handleCommand)
 	s.mux.HandleFunc("GET /health", s.handleHealth)
 	s.mux.HandleFunc("GET /health/ready", s.handleHealth)
@@ -114,42 +107,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.Serve
 // Start serves on a free local port until the test ends and returns the base URL.
 func (s *Server) Start(tb testing.TB) string {
 	tb.Helper()
-	ts := httptest.NewServer(s)
-	tb.Cleanup(func() {
-		s.Close() // lets hanging answers go, for which ts.Close waits
-		ts.Close()
-	})
-	return ts.URL
+	return s.line.Start(tb, s)
 }
 
 // Serve serves on the listener until ctx ends and then waits up to five seconds
 // for answers under way. It returns nil after an orderly end.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
-	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stopped := make(chan error, 1)
-	go func() {
-		<-ctx.Done()
-		s.Close()
-		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		stopped <- server.Shutdown(grace)
-	}()
-	err := server.Serve(ln)
-	cancel()
-	if shutdownErr := <-stopped; errors.Is(err, http.ErrServerClosed) {
-		err = shutdownErr
-	}
-	if err != nil {
-		return fmt.Errorf("serve the simulated makod: %w", err)
-	}
-	return nil
+	return s.line.Serve(ctx, ln, s)
 }
 
 // Close ends every hanging or held answer without sending it. Later commands
 // are still answered, but nothing hangs any more.
-func (s *Server) Close() { s.close() }
+func (s *Server) Close() { s.line.Close() }
 
 // SetIdempotency changes how repeated keys are treated; records stay.
 func (s *Server) SetIdempotency(mode Idempotency) {

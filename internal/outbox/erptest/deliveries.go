@@ -89,7 +89,7 @@ func (s *Server) Overlaps() int {
 // WaitBegun waits until n deliveries have arrived since the start: the way to
 // know that one hangs. It fails when ctx ends or with ErrClosed.
 func (s *Server) WaitBegun(ctx context.Context, n int) error {
-	if err := s.await(ctx, func() bool { return len(s.deliveries) >= n }); err != nil {
+	if err := s.line.Await(ctx, func() bool { return len(s.deliveries) >= n }); err != nil {
 		return fmt.Errorf("wait for %d deliveries to begin: %w", n, err)
 	}
 	return nil
@@ -98,7 +98,7 @@ func (s *Server) WaitBegun(ctx context.Context, n int) error {
 // WaitEnded waits until n deliveries have ended since the start, however they
 // did. It fails when ctx ends or with ErrClosed.
 func (s *Server) WaitEnded(ctx context.Context, n int) error {
-	if err := s.await(ctx, func() bool { return s.ended >= n }); err != nil {
+	if err := s.line.Await(ctx, func() bool { return s.ended >= n }); err != nil {
 		return fmt.Errorf("wait for %d deliveries to end: %w", n, err)
 	}
 	return nil
@@ -107,7 +107,7 @@ func (s *Server) WaitEnded(ctx context.Context, n int) error {
 // WaitAccepted waits until the ERP has taken n events. It fails when ctx ends or
 // with ErrClosed.
 func (s *Server) WaitAccepted(ctx context.Context, n int) error {
-	if err := s.await(ctx, func() bool { return len(s.accepted) >= n }); err != nil {
+	if err := s.line.Await(ctx, func() bool { return len(s.accepted) >= n }); err != nil {
 		return fmt.Errorf("wait for %d events: %w", n, err)
 	}
 	return nil
@@ -124,7 +124,7 @@ func (s *Server) begin(m *message) *Delivery {
 		s.inFlight[d.OrderID]++
 	}
 	s.deliveries = append(s.deliveries, d)
-	s.broadcast()
+	s.line.Broadcast()
 	return d
 }
 
@@ -136,7 +136,7 @@ func (s *Server) accept(e event.Event) {
 	}
 	s.known[e.ID()] = true
 	s.accepted = append(s.accepted, e)
-	s.broadcast()
+	s.line.Broadcast()
 }
 
 // end logs how a delivery ended, status 0 meaning without an answer.
@@ -148,7 +148,7 @@ func (s *Server) end(d *Delivery, status int) {
 	if s.inFlight[d.OrderID]--; s.inFlight[d.OrderID] <= 0 {
 		delete(s.inFlight, d.OrderID)
 	}
-	s.broadcast()
+	s.line.Broadcast()
 }
 
 // orderOf reads the order out of the data; an event about none has "".
@@ -158,29 +158,4 @@ func orderOf(e event.Event) string {
 	}
 	_ = e.DataAs(&data) // data of another form names no order
 	return data.OrderID
-}
-
-// broadcast wakes everybody in await. s.mu is held.
-func (s *Server) broadcast() {
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
-
-// await waits until the condition, called with s.mu held, is true.
-func (s *Server) await(ctx context.Context, condition func() bool) error {
-	for {
-		s.mu.Lock()
-		done, changed := condition(), s.changed
-		s.mu.Unlock()
-		if done {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-s.closed:
-			return ErrClosed
-		}
-	}
 }

@@ -1,13 +1,12 @@
 package erptest
 
 import (
-	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
+
+	"sperrd/internal/neighbourtest"
 )
 
 // Fault is one way a delivery fails. Without [Applied] the event is not taken:
@@ -15,18 +14,9 @@ import (
 type Fault struct {
 	armed  bool // false in the zero Fault, which is none
 	apply  bool
-	wire   wire
+	wire   neighbourtest.Wire
 	answer answer
 }
-
-// wire is what happens to the answer on its way.
-type wire int
-
-const (
-	wireDeliver wire = iota
-	wireCut
-	wireHang
-)
 
 // applies reports whether the ERP gets to see the delivery.
 func (f Fault) applies() bool { return f.apply || !f.armed }
@@ -52,10 +42,10 @@ func Redirect(url string) Fault {
 // Hang never answers: the delivery waits until the client gives up or the Server
 // is closed. The ERP learns late that a client has gone, so a test that sends
 // again and counts overlaps calls [Server.WaitEnded] in between.
-func Hang() Fault { return Fault{armed: true, wire: wireHang} }
+func Hang() Fault { return Fault{armed: true, wire: neighbourtest.Hang} }
 
 // Drop closes the connection without an answer.
-func Drop() Fault { return Fault{armed: true, wire: wireCut} }
+func Drop() Fault { return Fault{armed: true, wire: neighbourtest.Cut} }
 
 // Applied takes the event first and then fails like f: the answer is lost, not
 // the event. A delivery that the ERP refuses keeps its refusal.
@@ -116,49 +106,7 @@ func (s *Server) Recover() {
 // Gate holds answers back. A delivery that reaches it has been judged and, if it
 // is right, taken; only its answer waits. A client that gives up there is one
 // that never learns of its success.
-type Gate struct {
-	server  *Server
-	reached int // guarded by server.mu
-	open    chan struct{}
-	release func()
-}
+type Gate = neighbourtest.Gate
 
 // Hold puts up a gate for every delivery from now on. Release it in the end.
-func (s *Server) Hold() *Gate {
-	g := &Gate{server: s, open: make(chan struct{})}
-	g.release = sync.OnceFunc(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.gates = slices.DeleteFunc(s.gates, func(other *Gate) bool { return other == g })
-		close(g.open)
-	})
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.gates = append(s.gates, g)
-	return g
-}
-
-// Wait waits until n deliveries have reached the gate since it was put up. It
-// fails when ctx ends or with ErrClosed.
-func (g *Gate) Wait(ctx context.Context, n int) error {
-	if err := g.server.await(ctx, func() bool { return g.reached >= n }); err != nil {
-		return fmt.Errorf("wait for %d deliveries at the gate: %w", n, err)
-	}
-	return nil
-}
-
-// Release lets all held answers go and removes the gate. It may be called more
-// than once.
-func (g *Gate) Release() { g.release() }
-
-// gateFor returns a channel that is closed when an answer may pass, which is at
-// once without a gate. s.mu is held.
-func (s *Server) gateFor() <-chan struct{} {
-	if len(s.gates) == 0 {
-		return s.free
-	}
-	g := s.gates[0]
-	g.reached++
-	s.broadcast()
-	return g.open
-}
+func (s *Server) Hold() *Gate { return s.line.Hold("") }

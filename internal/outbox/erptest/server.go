@@ -13,17 +13,16 @@ package erptest
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/google/uuid"
+
+	"sperrd/internal/neighbourtest"
 )
 
 // Options configure a [Server].
@@ -40,12 +39,9 @@ type Options struct {
 // safe for concurrent use.
 type Server struct {
 	signature *signature
-	closed    chan struct{}
-	close     func()
-	free      chan struct{} // closed from the start, see gateFor
+	line      *neighbourtest.Line
 
 	mu           sync.Mutex // guards everything below
-	changed      chan struct{}
 	deliveries   []*Delivery
 	ended        int
 	inFlight     map[string]int // by order
@@ -54,61 +50,34 @@ type Server struct {
 	known        map[string]bool // ids of accepted events
 	duplicates   int
 	faults       faults
-	gates        []*Gate
 }
 
 // New returns an ERP that knows no event and has no fault.
 func New(o Options) *Server {
 	s := &Server{
 		signature: newSignature(o.Secret, o.Now),
-		closed:    make(chan struct{}), free: make(chan struct{}), changed: make(chan struct{}),
-		inFlight: map[string]int{}, transactions: map[uuid.UUID]bool{}, known: map[string]bool{},
+		inFlight:  map[string]int{}, transactions: map[uuid.UUID]bool{}, known: map[string]bool{},
 		faults: faults{byOrder: map[string]Fault{}},
 	}
-	close(s.free)
-	s.close = sync.OnceFunc(func() { close(s.closed) })
+	s.line = neighbourtest.NewLine(&s.mu, "ERP", "deliveries", ErrClosed)
 	return s
 }
 
 // Start serves on a free local port until the test ends and returns the URL.
 func (s *Server) Start(tb testing.TB) string {
 	tb.Helper()
-	ts := httptest.NewServer(s)
-	tb.Cleanup(func() {
-		s.Close() // lets hanging answers go, for which ts.Close waits
-		ts.Close()
-	})
-	return ts.URL
+	return s.line.Start(tb, s)
 }
 
 // Serve serves on the listener until ctx ends and then waits up to five seconds
 // for answers under way. It returns nil after an orderly end.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
-	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stopped := make(chan error, 1)
-	go func() {
-		<-ctx.Done()
-		s.Close()
-		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		stopped <- server.Shutdown(grace)
-	}()
-	err := server.Serve(ln)
-	cancel()
-	if shutdownErr := <-stopped; errors.Is(err, http.ErrServerClosed) {
-		err = shutdownErr
-	}
-	if err != nil {
-		return fmt.Errorf("serve the simulated ERP: %w", err)
-	}
-	return nil
+	return s.line.Serve(ctx, ln, s)
 }
 
 // Close ends every hanging or held delivery without an answer. Later ones are
 // still answered, but nothing hangs any more.
-func (s *Server) Close() { s.close() }
+func (s *Server) Close() { s.line.Close() }
 
 // ServeHTTP takes one delivery. The decision falls under the lock and the answer
 // is sent outside; the end is logged before it leaves, so whoever has the answer
@@ -131,44 +100,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default: // a refusal stands: there is nothing to apply
 		fault = Fault{}
 	}
-	open := s.gateFor()
+	open := s.line.Reach("")
 	s.mu.Unlock()
 
-	if !s.travels(r, fault, open) {
+	if !s.line.Travels(r, fault.wire, open) {
 		s.end(d, 0)
-		cut(w)
+		neighbourtest.Disconnect(w)
 		return
 	}
 	s.end(d, a.status)
 	a.write(w)
-}
-
-// travels reports whether the answer reaches the client. It returns when that is
-// settled: the way is open, the client has given up or the Server is closed.
-func (s *Server) travels(r *http.Request, fault Fault, open <-chan struct{}) bool {
-	if fault.wire == wireHang {
-		open = nil // never
-	}
-	select {
-	case <-open: // first, so that a closed Server goes on answering
-		return fault.wire != wireCut
-	default:
-	}
-	select {
-	case <-open:
-		return fault.wire != wireCut
-	case <-r.Context().Done():
-	case <-s.closed:
-	}
-	return false
-}
-
-// cut closes the connection without an answer.
-func cut(w http.ResponseWriter) {
-	conn, _, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		http.Error(w, "this connection cannot be cut", http.StatusInternalServerError)
-		return
-	}
-	_ = conn.Close()
 }
