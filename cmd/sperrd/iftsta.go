@@ -13,7 +13,7 @@ import (
 
 // iftstaCommand groups what a human does with the outcomes that makod did not take.
 type iftstaCommand struct {
-	List  iftstaListCommand  `cmd:"" help:"List the outcomes that their Lieferant does not know, most overdue first."`
+	List  iftstaListCommand  `cmd:"" help:"List the outcomes that their Lieferant does not know, the earliest Frist first."`
 	Reset iftstaResetCommand `cmd:"" help:"Let outcomes be sent again from the first attempt on, after their cause is mended."`
 }
 
@@ -45,7 +45,10 @@ func (c iftstaListCommand) Run(ctx context.Context, p *process) error {
 
 func outstandingRow(o sperr.Order, maxAttempts int) []string {
 	next := timeCell(&o.IFTSTANextAttemptAt)
-	if o.IFTSTAAttempts >= maxAttempts {
+	switch {
+	case o.IFTSTAInFlight:
+		next = "under way until " + next
+	case o.SpentIFTSTA(maxAttempts):
 		next = none
 	}
 	faellig := none

@@ -66,7 +66,7 @@ func TestIFTSTAList_shows_what_no_Lieferant_knows_most_overdue_first(t *testing.
 	t.Parallel()
 	toml := queueTOML(newIFTSTAQueue(t))
 	stuck := queueID(1) + " 51238696012 process-1 executed 8/8 - 2026-09-04 2026-09-04T22:30:00Z no gpke-sperrung \uFFFD[31mprocess => ADVICE"
-	overdue := queueID(2) + " 51238696012 pro zess failed 3/8 2026-09-04T12:00:00Z 2026-09-03 - -"
+	overdue := queueID(2) + " 51238696012 pro zess failed 3/8 2026-09-04T12:00:00Z 2026-09-03 - - => ADVICE"
 	begun := queueID(3) + " 51238696012 process-3 executed 0/8 2026-09-04T13:00:00Z 2026-09-07 - -"
 	const more = "and more: a higher --limit shows them"
 	for _, c := range []struct {
@@ -114,7 +114,7 @@ func TestIFTSTAReset_prints_a_line_an_order_and_resets_all_it_can(t *testing.T) 
 		queueID(1)+" reset",
 		queueID(5)+" not reset: it is cancelled, and no IFTSTA follows",
 		queueID(6)+" not reset: it has no market process, and nobody is owed an IFTSTA",
-		queueID(7)+" not reset: makod has taken its IFTSTA at 2026-09-03T08:00:00Z",
+		queueID(7)+" not reset: its IFTSTA is dispatched since 2026-09-03T08:00:00Z",
 		queueID(8)+" not reset: there is no such order",
 		queueID(9)+" not reset: there is no such order",
 		queueID(3)+" reset",

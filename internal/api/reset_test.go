@@ -97,7 +97,7 @@ func TestReset_without_an_outstanding_IFTSTA_says_how_the_order_stands(t *testin
 	for _, c := range []struct {
 		id, status, detail string
 	}{
-		{dispatched, "executed", "makod has taken its IFTSTA at 2026-09-03T08:00:00Z."},
+		{dispatched, "executed", "its IFTSTA is dispatched since 2026-09-03T08:00:00Z."},
 		{pending, "pending", "it is pending"},
 		{cancelled, "cancelled", "it is cancelled"},
 		{operator, "executed", "it has no market process"},

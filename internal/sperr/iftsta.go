@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sperrd/internal/makod"
+	"sperrd/internal/postgres"
 )
 
 // Dispatch says how far the IFTSTA of an outcome got.
@@ -29,13 +30,18 @@ func (s *Service) report(ctx context.Context, claimed time.Time, order Order) Re
 }
 
 // dispatch sends one claimed outcome and records the result, without waiting for its
-// turn. Whatever is not DispatchDone is the business of the retry worker from then on.
+// turn. Whatever is not DispatchDone is the business of the retry worker from then on; so
+// is a result that cannot be recorded now.
 func (s *Service) dispatch(ctx context.Context, c claim) Dispatch {
 	s.pace.count()
 	a := s.send(ctx, c)
 	ends, err := s.endClaims(ctx, []attempt{a}, true)
 	recorded := ends[c.order.ID].Ended
-	s.tell(ctx, a, recorded, err)
+	if postgres.IsUnavailable(err) && s.unrecorded.add(a) {
+		s.retry.Set()
+	} else {
+		s.tell(ctx, a, recorded, err)
+	}
 	switch {
 	case a.dispatched != nil && recorded:
 		return DispatchDone

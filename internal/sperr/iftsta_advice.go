@@ -10,21 +10,11 @@ import (
 // did not take, from the kind of its last answer, and what the service does by itself.
 // It is nil where nothing is to be done.
 func iftstaEmpfehlung(o Order, maxAttempts int) *string {
-	if o.IFTSTALastCode == nil || o.IFTSTADispatchedAt != nil {
+	if !o.OutstandingIFTSTA() || o.IFTSTAInFlight || o.IFTSTALastCode == nil && o.IFTSTAAttempts == 0 {
 		return nil
 	}
-	code, found, _ := strings.Cut(*o.IFTSTALastCode, ":")
-	advice, ok := adviceByCode[code]
-	if byState, known := adviceByState[found]; known && code == makod.CodeInvalidState {
-		advice, ok = byState, true
-	}
-	if !ok && strings.HasPrefix(code, "http_5") {
-		advice, ok = "makod, or a proxy before it, is in trouble", true
-	}
-	if !ok {
-		advice = "read iftsta_last_error"
-	}
-	if o.IFTSTAAttempts >= maxAttempts && !o.IFTSTAInFlight {
+	advice := adviceOn(text(o.IFTSTALastCode))
+	if o.SpentIFTSTA(maxAttempts) {
 		advice += "; the attempts are spent: reset the order once the cause is gone"
 	} else {
 		advice += "; the outcome is sent again by itself under the same key"
@@ -32,8 +22,24 @@ func iftstaEmpfehlung(o Order, maxAttempts int) *string {
 	return &advice
 }
 
+// adviceOn is the advice for a code as the column has it.
+func adviceOn(lastCode string) string {
+	code, found, _ := strings.Cut(lastCode, ":")
+	if advice, known := adviceByState[found]; known && code == makod.CodeInvalidState {
+		return advice
+	}
+	if advice, known := adviceByCode[code]; known {
+		return advice
+	}
+	if strings.HasPrefix(code, "http_5") {
+		return "makod, or a proxy before it, is in trouble"
+	}
+	return "read iftsta_last_error"
+}
+
 // adviceByCode is the advice for makod's own error words and the client's.
 var adviceByCode = map[string]string{
+	"": "no answer of makod was recorded, since the process that sent the outcome ended: makod may have it",
 	makod.CodeProcessNotFound: "makod has no gpke-sperrung process for this MaLo: check whether the inbound ORDERS spawned one; " +
 		"if it did not, there is no market correspondent to report to",
 	makod.CodeAmbiguousProcess:  "makod has more than one process for this MaLo: end the wrong one in makod",

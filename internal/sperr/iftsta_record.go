@@ -2,6 +2,7 @@ package sperr
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -94,4 +95,42 @@ func (s *Service) tell(ctx context.Context, a attempt, recorded bool, err error)
 		// Recorded at a try whose answer was lost, or another claim decides.
 		log.WarnContext(ctx, "result of an IFTSTA attempt not recorded: the claim is not held any more", "dispatched", a.dispatched != nil)
 	}
+}
+
+// maxUnrecorded bounds how many results wait for the database.
+const maxUnrecorded = 1000
+
+// unrecorded are the results of reports that could not be recorded when they came. While
+// this process has a retry worker, it goes on trying. It is safe for concurrent use.
+type unrecorded struct {
+	mu       sync.Mutex
+	open     bool
+	attempts []attempt
+}
+
+// accept says whether somebody takes what is added.
+func (u *unrecorded) accept(open bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.open = open
+}
+
+// add is false where nobody takes them, or there is no room: the lease does the rest.
+func (u *unrecorded) add(attempts ...attempt) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.open || len(u.attempts)+len(attempts) > maxUnrecorded {
+		return false
+	}
+	u.attempts = append(u.attempts, attempts...)
+	return true
+}
+
+// take returns all of them, which are the caller's then.
+func (u *unrecorded) take() []attempt {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	all := u.attempts
+	u.attempts = nil
+	return all
 }

@@ -157,8 +157,10 @@ type Order struct {
 	Marktdaten     map[string]string `db:"marktdaten" json:"-"`
 	IFTSTAUnklar   bool              `db:"iftsta_unklar" json:"-"`
 	IFTSTALastCode *string           `db:"iftsta_last_code" json:"-"`
-	IFTSTAInFlight bool              `db:"iftsta_in_flight" json:"-"`
 
+	// IFTSTAInFlight: somebody sends the outcome at this moment, or may.
+	IFTSTAInFlight bool `db:"iftsta_in_flight" json:"-"`
+	// IFTSTAFristGemeldet: the Frist needs no announcement any more.
 	IFTSTAFristGemeldet bool `db:"iftsta_frist_gemeldet" json:"-"`
 	IFTSTAResets        int  `db:"iftsta_resets" json:"-"`
 }
@@ -169,6 +171,18 @@ func (o Order) RequestedDate() *werktag.Date {
 		return o.AusfuehrungAm
 	}
 	return o.FruehestensAm
+}
+
+// OutstandingIFTSTA reports whether the order is closed and its Lieferant does not know
+// the outcome.
+func (o Order) OutstandingIFTSTA() bool {
+	return o.OwesIFTSTA() && o.IFTSTADispatchedAt == nil && (o.Status == StatusExecuted || o.Status == StatusFailed)
+}
+
+// SpentIFTSTA reports whether the outcome is outstanding and its maxAttempts attempts are
+// used up, the last one included.
+func (o Order) SpentIFTSTA(maxAttempts int) bool {
+	return o.OutstandingIFTSTA() && o.IFTSTAAttempts >= maxAttempts && !o.IFTSTAInFlight
 }
 
 // OwesIFTSTA reports whether a Lieferant waits for the outcome of this order. An

@@ -32,7 +32,7 @@ func (e *NothingToResetError) Reason() string {
 	case !o.OwesIFTSTA():
 		return "it has no market process, and nobody is owed an IFTSTA"
 	case o.IFTSTADispatchedAt != nil:
-		return "makod has taken its IFTSTA at " + o.IFTSTADispatchedAt.UTC().Format(time.RFC3339)
+		return "its IFTSTA is dispatched since " + o.IFTSTADispatchedAt.UTC().Format(time.RFC3339)
 	default: // it has changed since
 		return "it has changed meanwhile"
 	}

@@ -28,7 +28,8 @@ func NewRepository(pool *pgxpool.Pool, tenant string, maxAttempts int) *Reposito
 	return &Repository{pool: pool, tenant: tenant, maxAttempts: maxAttempts}
 }
 
-// orderColumns are the columns of Order, in its order.
+// orderColumns are the columns of Order, in its order. What a process that died has in
+// flight is in flight no more when its lease is over.
 const orderColumns = `id, tenant, malo_id, lf_mp_id, order_type, pruefidentifikator, process_id,
 	ausfuehrung_am, ausfuehrung_zeitpunkt, fruehestens_am, arbeitszeit,
 	treffpunkt_hinweis, treffpunkt_strasse, treffpunkt_plz, treffpunkt_ort, treffpunkt_land, hinweis,
@@ -37,7 +38,7 @@ const orderColumns = `id, tenant, malo_id, lf_mp_id, order_type, pruefidentifika
 	executed_at, execution_note, fail_reason, pruefschritt_code,
 	iftsta_faellig_am, iftsta_ref, iftsta_dispatched_at, iftsta_attempts, iftsta_last_error,
 	iftsta_escalated_at, iftsta_next_attempt_at, warnungen, created_at, updated_at,
-	marktdaten, iftsta_unklar, iftsta_last_code, iftsta_in_flight, iftsta_frist_gemeldet, iftsta_resets`
+	marktdaten, iftsta_unklar, iftsta_last_code, ` + onItsWay + ` AS iftsta_in_flight, iftsta_frist_gemeldet, iftsta_resets`
 
 func (r *Repository) scanOrder(row pgx.CollectableRow) (Order, error) {
 	o, err := pgx.RowToStructByName[Order](row)

@@ -98,8 +98,8 @@ func (r *Repository) noteMoved(ctx context.Context, tx pgx.Tx, events []outbox.M
 		INSERT INTO sperr_order_history (tenant, order_id, at, actor, action, from_status, to_status, detail)
 		SELECT o.tenant, o.id, @at, @actor, @action, o.status, o.status,
 			jsonb_strip_nulls(jsonb_build_object('event_id', e.event_id, 'type', e.type, 'reason', NULLIF(@reason, '')))
-		FROM unnest(@orders::uuid[], @ids::text[], @types::text[]) AS e (order_id, event_id, type)
-		JOIN sperr_orders o ON o.tenant = @tenant AND o.id = e.order_id`, pgx.NamedArgs{
+		FROM unnest(@orders::uuid[], @ids::text[], @types::text[]) WITH ORDINALITY AS e (order_id, event_id, type, place)
+		JOIN sperr_orders o ON o.tenant = @tenant AND o.id = e.order_id ORDER BY e.place`, pgx.NamedArgs{
 		"tenant": r.tenant, "at": m.at, "actor": m.actor, "action": m.action, "reason": m.reason,
 		"orders": orders, "ids": ids, "types": types,
 	})

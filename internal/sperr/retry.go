@@ -32,6 +32,7 @@ type RetryWorker struct {
 
 // NewRetryWorker returns the worker of service's queue.
 func NewRetryWorker(service *Service, options RetryOptions) *RetryWorker {
+	service.unrecorded.accept(true)
 	w := &RetryWorker{service: service, options: options}
 	w.pump = loop.NewPump(loop.PumpOptions[claim, attempt]{
 		Hands: options.Parallelism, Claim: w.claim, Work: w.send, Record: w.record,
@@ -44,18 +45,39 @@ func NewRetryWorker(service *Service, options RetryOptions) *RetryWorker {
 func (w *RetryWorker) Run(ctx context.Context) {
 	loop.Loop{Name: "iftsta retry", Step: w.sweep, Wake: w.service.retry, Logger: w.service.Logger}.Run(ctx)
 	w.pump.Settle()
+	w.service.unrecorded.accept(false) // a report that is still on its way tells for itself
+	w.recordReports(ctx)
 }
 
-// sweep claims what is due and sets it on its way, unless makod has asked to wait.
+// reportsRest is the rest between two tries to record the results of reports.
+const reportsRest = time.Second
+
+// sweep records what reports have left, then claims what is due and sets it on its way,
+// unless makod has asked to wait.
 func (w *RetryWorker) sweep(ctx context.Context) (rest time.Duration, err error) {
+	rest = w.options.PollInterval
+	if !w.recordReports(ctx) {
+		rest = min(rest, reportsRest)
+	}
 	if paused := w.service.pace.paused(w.service.Now()); paused > 0 {
-		return min(paused, w.options.PollInterval), nil
+		return min(paused, rest), nil
 	}
 	more, err := w.pump.Step(ctx)
 	if err != nil || more {
 		return 0, err
 	}
-	return w.options.PollInterval, nil
+	return rest, nil
+}
+
+// recordReports records the results of reports that could not be recorded when they came.
+// It is false where some are left for later.
+func (w *RetryWorker) recordReports(ctx context.Context) (all bool) {
+	attempts := w.service.unrecorded.take()
+	if len(attempts) == 0 {
+		return true
+	}
+	later := w.record(ctx, attempts) // empty after a stop
+	return len(later) == 0 || !w.service.unrecorded.add(later...)
 }
 
 // claim takes the right to send from the queue. It is not cut short by a stop, which

@@ -3,6 +3,7 @@ package sperr
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -170,16 +171,63 @@ func TestARecordIsTriedAgainWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	id := b.backlog(t, 1)[0]
-	b.exec(t, `CREATE SEQUENCE tries`)
-	b.exec(t, `CREATE FUNCTION away() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-		IF nextval('tries') = 1 THEN RAISE EXCEPTION 'shutting down' USING ERRCODE = '57P01'; END IF; RETURN NEW; END $$`)
-	b.exec(t, `CREATE TRIGGER away BEFORE UPDATE OF iftsta_dispatched_at ON sperr_orders FOR EACH ROW EXECUTE FUNCTION away()`)
+	b.away(t, 1)
 	drain(t, b.worker())
 	if got := b.get(t, id); got.IFTSTADispatchedAt == nil {
 		t.Errorf("order = %+v", got)
 	}
 	if n := len(b.makod.Requests()); n != 1 {
 		t.Errorf("%d requests, want 1", n)
+	}
+}
+
+// away lets the database fail, as when it shuts down, the first n times that a dispatch is
+// recorded.
+func (b *bench) away(t *testing.T, n int) {
+	t.Helper()
+	b.exec(t, `CREATE SEQUENCE tries`)
+	b.exec(t, fmt.Sprintf(`CREATE FUNCTION away() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		IF nextval('tries') <= %d THEN RAISE EXCEPTION 'shutting down' USING ERRCODE = '57P01'; END IF; RETURN NEW; END $$`, n))
+	b.exec(t, `CREATE TRIGGER away BEFORE UPDATE OF iftsta_dispatched_at ON sperr_orders FOR EACH ROW EXECUTE FUNCTION away()`)
+}
+
+func TestTheWorkerRecordsWhatAReportCouldNot(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	order := b.receive(t, pidSperrauftrag, testMalo)
+	b.away(t, 2)
+	w := b.worker()
+	report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{})
+	if err != nil || report.IFTSTA != DispatchUnknown {
+		t.Fatalf("Execute = %+v, %v; want recorded, dispatch not promised", report, err)
+	}
+	if rest, err := w.sweep(t.Context()); err != nil || rest != reportsRest {
+		t.Errorf("sweep = %v, %v while the database is away; want a short rest", rest, err)
+	}
+	if rest, err := w.sweep(t.Context()); err != nil || rest != time.Hour {
+		t.Errorf("sweep = %v, %v", rest, err)
+	}
+	got := b.get(t, order.ID)
+	if got.IFTSTADispatchedAt == nil || got.IFTSTAAttempts != 1 || len(b.makod.Requests()) != 1 {
+		t.Errorf("dispatched at %v after %d attempts and %d requests", got.IFTSTADispatchedAt, got.IFTSTAAttempts, len(b.makod.Requests()))
+	}
+}
+
+func TestAReportWithoutAWorkerLeavesTheRestToTheLease(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	order := b.receive(t, pidSperrauftrag, testMalo)
+	b.away(t, 1)
+	if _, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{}); err != nil {
+		t.Fatal(err)
+	}
+	if left := b.service.unrecorded.take(); len(left) != 0 {
+		t.Errorf("%d results wait for nobody", len(left))
+	}
+	b.due(t)
+	drain(t, b.worker())
+	if got := b.get(t, order.ID); got.IFTSTADispatchedAt == nil || got.IFTSTAAttempts != 2 {
+		t.Errorf("order = %+v", got)
 	}
 }
 

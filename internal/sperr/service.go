@@ -46,6 +46,8 @@ type Service struct {
 	in    ingester
 	pace  *pace        // of commands to makod
 	retry *loop.Signal // wakes the retry worker of this process
+
+	unrecorded unrecorded
 }
 
 // NewService changes the orders that repo sees and reports their outcomes to makod.
