@@ -34,7 +34,7 @@ func queuedOrder(n int, columns map[string]string) string {
 type columns = map[string]string
 
 // advice is what a line says to do, for the code of the last error.
-var advice = regexp.MustCompile(` => makod has no gpke-sperrung process for this MaLo: .*`)
+var advice = regexp.MustCompile(` => (makod has no gpke-sperrung process for this MaLo|no answer of makod was recorded).*`)
 
 const iftstaHeader = "ORDER MALO PROCESS STATUS ATTEMPTS NEXT ATTEMPT FAELLIG AM ESCALATED LAST ERROR"
 

@@ -31,3 +31,11 @@ func TestWarnings_events_without_an_ERP_are_warned_about(t *testing.T) {
 		t.Errorf("warnings = %q; want one that the events pile up", got)
 	}
 }
+
+func TestWarnings_a_grace_shorter_than_a_request_is_warned_about(t *testing.T) {
+	t.Parallel()
+	got := mustLoad(t, "shutdown_grace = \"9s\"\n"+erpKeys+minimal, env()).Warnings()
+	if len(got) != 2 || !strings.Contains(got[1], "shutdown_grace") || !strings.Contains(got[1], "10s") {
+		t.Errorf("warnings = %q; want a second one about shutdown_grace", got)
+	}
+}

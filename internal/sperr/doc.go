@@ -26,7 +26,10 @@
 // The words of the IFTSTA queue:
 //
 //	outstanding   the order is closed and its Lieferant does not know the outcome
-//	claim         the right to send an outcome once, until its lease ends; each claim is an attempt
+//	claim         the right to send an outcome once; each claim is an attempt
+//	lease         how long a claim holds; the order is in flight until its sender records or the lease ends
+//	given back    an attempt that does not count: nothing was sent, or makod has put it off
+//	unklar        a send had no answer: makod may have done it
 //	spent, stuck  the attempts are used up: a human has to find out why
 //	cycle         the attempts from the report, or from a reset, until they are spent
 //	announced     told to the ERP once: past its Frist, or spent (columns *_eskaliert_at, *_escalated_at)
@@ -40,6 +43,6 @@
 //	 │  └─ Fail: first visit
 //	 └────────── Cancel ────────────▶ cancelled  (no IFTSTA)
 //
-// Read in this order: ingest.go, service.go, receive.go, outcome.go, iftsta.go, iftsta_attempt.go,
-// retry.go, frist_scanner.go, repair.go.
+// Read in this order: ingest.go, service.go, receive.go, outcome.go, iftsta.go,
+// iftsta_attempt.go, iftsta_record.go, retry.go, frist_scanner.go, repair.go.
 package sperr
