@@ -1,6 +1,15 @@
 -- In full at once: raised later, for DROP INDEX, it would deadlock with a transaction
 -- that has read an order and now writes it.
 LOCK TABLE sperr_orders IN ACCESS EXCLUSIVE MODE;
+DROP TRIGGER sperr_orders_iftsta_reset ON sperr_orders;
+CREATE TRIGGER sperr_orders_iftsta_reset
+    BEFORE UPDATE OF iftsta_attempts ON sperr_orders
+    FOR EACH ROW
+    WHEN (NEW.iftsta_attempts = 0
+          AND NEW.iftsta_next_attempt_at IS NOT DISTINCT FROM OLD.iftsta_next_attempt_at
+          AND OLD.status IN ('executed', 'failed') AND OLD.process_id IS NOT NULL
+          AND OLD.iftsta_dispatched_at IS NULL AND NEW.iftsta_dispatched_at IS NULL)
+    EXECUTE FUNCTION sperr_orders_iftsta_reset();
 CREATE OR REPLACE FUNCTION sperr_orders_iftsta_reset() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     NEW.iftsta_next_attempt_at := now();

@@ -45,3 +45,16 @@ BEGIN
                 'reason', NULLIF(current_setting('sperrd.reason', true), ''))));
     RETURN NEW;
 END $$;
+
+-- What ends a claim turns iftsta_in_flight, a reset does not: giving an attempt back is no
+-- reset, also where it moves iftsta_next_attempt_at to the very moment at which it stood.
+DROP TRIGGER sperr_orders_iftsta_reset ON sperr_orders;
+CREATE TRIGGER sperr_orders_iftsta_reset
+    BEFORE UPDATE OF iftsta_attempts ON sperr_orders
+    FOR EACH ROW
+    WHEN (NEW.iftsta_attempts = 0
+          AND NEW.iftsta_next_attempt_at IS NOT DISTINCT FROM OLD.iftsta_next_attempt_at
+          AND NEW.iftsta_in_flight = OLD.iftsta_in_flight
+          AND OLD.status IN ('executed', 'failed') AND OLD.process_id IS NOT NULL
+          AND OLD.iftsta_dispatched_at IS NULL AND NEW.iftsta_dispatched_at IS NULL)
+    EXECUTE FUNCTION sperr_orders_iftsta_reset();

@@ -45,8 +45,7 @@ func (s *service) serve(ctx context.Context, server *http.Server, background loo
 	select {
 	case err := <-ended:
 		stopLoops()
-		<-loopsEnded
-		return fmt.Errorf("serve: %w", err)
+		return errors.Join(fmt.Errorf("serve: %w", err), s.stop(context.WithoutCancel(ctx), server, loopsEnded))
 	case <-ctx.Done():
 	}
 	stopLoops() // what they do not begin now is begun by another replica, or at the next start
@@ -75,7 +74,11 @@ func (s *service) stop(ctx context.Context, server *http.Server, loopsEnded <-ch
 	select {
 	case <-loopsEnded:
 	case <-ctx.Done():
-		err = errors.Join(err, ctx.Err())
+		select {
+		case <-loopsEnded: // both at once
+		default:
+			err = errors.Join(err, ctx.Err())
+		}
 	}
 	switch {
 	case err == nil:

@@ -128,7 +128,7 @@ func Hurry(ctx context.Context, tx pgx.Tx, s Selection, lease time.Duration) ([]
 		WITH waiting AS (
 			SELECT id FROM event_outbox
 			WHERE tenant = @tenant AND seq > @after AND delivered_at IS NULL AND dead_lettered_at IS NULL
-			  AND next_attempt_at > now() + @lease::interval
+			  AND next_attempt_at > clock_timestamp() + @lease::interval -- now() is before claims that this one sees
 			ORDER BY seq LIMIT @limit FOR UPDATE),
 		moved AS (
 			UPDATE event_outbox o SET next_attempt_at = now()

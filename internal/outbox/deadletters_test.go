@@ -188,3 +188,36 @@ func TestHurryEndsTheWaitOfWhatNobodyHasInHand(t *testing.T) {
 		t.Errorf("%d events are delivered, want the two", n)
 	}
 }
+
+func TestHurryLeavesAloneWhatIsClaimedBesideIt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.one(t, "a")
+	err := pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(t.Context(), `SELECT now()`); err != nil { // the transaction is older than the claim
+			return err
+		}
+		b.claimed(t, 1)
+		moved, err := Hurry(t.Context(), tx, Selection{Tenant: tenant}, b.Lease)
+		if len(moved) != 0 {
+			t.Errorf("moved %v, which is on its way", moved)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestHurryGoesOnAfterItsPlace(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.pairs(t, 2)
+	b.exec(t, `UPDATE event_outbox SET next_attempt_at = now() + interval '2 h'`)
+	moved := b.moved(t, func(tx pgx.Tx) ([]Moved, error) {
+		return Hurry(t.Context(), tx, Selection{Tenant: tenant, After: 2}, b.Lease)
+	})
+	if len(moved) != 2 || moved[0].Seq != 3 {
+		t.Errorf("moved %v, want the two after the second", moved)
+	}
+}

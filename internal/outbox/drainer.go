@@ -106,7 +106,7 @@ func (d *Drainer) work(ctx context.Context, c claim) result {
 		return result{claim: c, kind: kindUnsent}
 	}
 	started := d.Now()
-	if started.Add(d.RequestTimeout).After(c.until) {
+	if loop.Passed(started.Add(d.RequestTimeout), c.until) {
 		d.Logger.WarnContext(ctx, "event not sent: the lease ends before an answer could come",
 			"event_id", c.eventID, "order_id", c.orderID, "type", c.ceType)
 		return result{claim: c, kind: kindUnsent, wait: d.PollInterval}

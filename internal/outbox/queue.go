@@ -61,7 +61,7 @@ type claim struct {
 const sqlClaim = `
 	WITH due AS MATERIALIZED (
 		SELECT o.id, o.attempts, o.next_attempt_at, o.seq FROM event_outbox o
-		WHERE o.tenant = @tenant AND o.next_attempt_at <= now()
+		WHERE o.tenant = @tenant AND o.next_attempt_at <= now() AND isfinite(o.next_attempt_at)
 		  AND o.delivered_at IS NULL AND o.dead_lettered_at IS NULL
 		  AND (o.attempts, o.next_attempt_at, o.seq) > (@floor_attempts::smallint, @floor_next::timestamptz, @floor_seq::bigint)
 		  AND o.seq = (
@@ -99,21 +99,25 @@ func (q *queue) claim(ctx context.Context, limit int, lease time.Duration) ([]cl
 	return append(claims, more...), err
 }
 
-func (q *queue) claimFromFloor(ctx context.Context, limit int, lease time.Duration) ([]claim, error) {
-	rows, err := q.pool.Query(ctx, sqlClaim, pgx.NamedArgs{
-		"tenant": q.tenant, "limit": limit, "lease": lease,
-		"floor_attempts": q.floor.attempts, "floor_next": q.floor.next, "floor_seq": q.floor.seq,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("claim events: %w", err)
-	}
+func (q *queue) claimFromFloor(ctx context.Context, limit int, lease time.Duration) (claims []claim, err error) {
 	last := q.floor
-	claims, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c claim, err error) {
-		var envelope string
-		err = row.Scan(&c.id, &c.eventID, &c.orderID, &c.ceType, &envelope, &c.attempts, &c.lease,
-			&last.attempts, &last.next, &last.seq)
-		c.envelope = []byte(envelope)
-		return c, err
+	// What cannot be read is not claimed: the claim is a transaction with its reading.
+	err = pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, sqlClaim, pgx.NamedArgs{
+			"tenant": q.tenant, "limit": limit, "lease": lease,
+			"floor_attempts": q.floor.attempts, "floor_next": q.floor.next, "floor_seq": q.floor.seq,
+		})
+		if err != nil {
+			return err
+		}
+		claims, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (c claim, err error) {
+			var envelope string
+			err = row.Scan(&c.id, &c.eventID, &c.orderID, &c.ceType, &envelope, &c.attempts, &c.lease,
+				&last.attempts, &last.next, &last.seq)
+			c.envelope = []byte(envelope)
+			return c, err
+		})
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("claim events: %w", err)
@@ -135,11 +139,15 @@ const held = `
 		JOIN held h ON h.id = r.id
 		WHERE h.tenant = @tenant AND h.pending AND h.lease = r.lease),`
 
-// theEnds tells of each claim whether it ended with this statement, whether its event is
-// a dead letter now, and whether its row is locked by somebody else.
+// theEnds tells of each claim, in the order of the results, whether it ended with this
+// statement, whether its event is a dead letter now, and whether its row is locked by
+// somebody else.
 const theEnds = `
-	SELECT r.id, e.id IS NOT NULL AS ended, COALESCE(e.dead, false) AS dead, h.id IS NULL AS locked
-	FROM unnest(@ids::uuid[]) AS r (id) LEFT JOIN held h ON h.id = r.id LEFT JOIN ended e ON e.id = r.id`
+	SELECT e.id IS NOT NULL AS ended, COALESCE(e.dead, false) AS dead,
+		h.id IS NULL AND EXISTS (SELECT FROM event_outbox WHERE id = r.id) AS locked
+	FROM unnest(@ids::uuid[], @leases::timestamptz[]) WITH ORDINALITY AS r (id, lease, place)
+	LEFT JOIN held h ON h.id = r.id LEFT JOIN ended e ON e.id = r.id AND h.lease = r.lease
+	ORDER BY r.place`
 
 // The statements that end claims, one for each kind of result.
 const (
@@ -161,12 +169,14 @@ const (
 			FROM mine WHERE o.id = ANY (ARRAY(SELECT id FROM mine)) AND o.id = mine.id
 			RETURNING o.id, o.order_id, o.seq, o.next_attempt_at, o.dead_lettered_at IS NOT NULL AS dead),
 		followers AS (
-			UPDATE event_outbox o SET next_attempt_at = ended.next_attempt_at
-			FROM ended
-			WHERE o.order_id = ANY (ARRAY(SELECT order_id FROM ended WHERE NOT dead))
-			  AND NOT ended.dead AND o.order_id = ended.order_id AND o.seq > ended.seq
+			SELECT o.id, ended.next_attempt_at FROM ended JOIN event_outbox o ON o.order_id = ended.order_id AND o.seq > ended.seq
+			WHERE o.order_id = ANY (ARRAY(SELECT order_id FROM ended WHERE NOT dead)) AND NOT ended.dead
 			  AND o.delivered_at IS NULL AND o.dead_lettered_at IS NULL
-			  AND o.attempts = 0 AND o.next_attempt_at < ended.next_attempt_at)` + theEnds
+			  AND o.attempts = 0 AND o.next_attempt_at < ended.next_attempt_at
+			FOR UPDATE OF o SKIP LOCKED),
+		put_off AS (
+			UPDATE event_outbox o SET next_attempt_at = followers.next_attempt_at
+			FROM followers WHERE o.id = ANY (ARRAY(SELECT id FROM followers)) AND o.id = followers.id)` + theEnds
 
 	// Nothing was sent: the attempt is given back.
 	sqlUnsent = held + `
@@ -180,14 +190,14 @@ const (
 
 // ending is what became of a claim in the table.
 type ending struct {
-	ID     uuid.UUID `db:"id"`
-	Ended  bool      `db:"ended"` // written; else another claim decides
-	Dead   bool      `db:"dead"`
-	Locked bool      `db:"locked"` // somebody else has the row; nothing is known
+	Ended  bool `db:"ended"` // written; else another claim decides
+	Dead   bool `db:"dead"`
+	Locked bool `db:"locked"` // somebody else has the row; nothing is known
 }
 
-// end writes results, which are all of one kind, and returns what became of their claims.
-func (q *queue) end(ctx context.Context, k kind, results []result, giveUpAfter time.Duration) (map[uuid.UUID]ending, error) {
+// end writes results, which are all of one kind, and returns what became of their claims,
+// in their order.
+func (q *queue) end(ctx context.Context, k kind, results []result, giveUpAfter time.Duration) ([]ending, error) {
 	var (
 		ids       []uuid.UUID
 		leases    []time.Time
@@ -209,15 +219,7 @@ func (q *queue) end(ctx context.Context, k kind, results []result, giveUpAfter t
 	if err != nil {
 		return nil, err
 	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[ending])
-	if err != nil {
-		return nil, err
-	}
-	ends := make(map[uuid.UUID]ending, len(list))
-	for _, e := range list {
-		ends[e.ID] = e
-	}
-	return ends, nil
+	return pgx.CollectRows(rows, pgx.RowToStructByName[ending])
 }
 
 // prune deletes at most limit events that were delivered longer than retention ago.

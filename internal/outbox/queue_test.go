@@ -79,3 +79,15 @@ func TestEventsThatAreDueAtTheSameMomentAreAllClaimed(t *testing.T) {
 		t.Errorf("%d events were claimed, want the first one of each order", len(seen))
 	}
 }
+
+func TestAnEventThatCannotBeReadKeepsNoOtherFromBeingClaimed(t *testing.T) {
+	t.Parallel()
+	b, _ := newQueue(t)
+	b.exec(t, `UPDATE event_outbox SET next_attempt_at = '-infinity' WHERE event_id = 'b'`)
+	if diff := cmp.Diff([]string{"a", "c", "d"}, b.take(t, 3)); diff != "" {
+		t.Errorf("claim (-want +got):\n%s", diff)
+	}
+	if got := b.row(t, "e"); got.Attempts != 0 {
+		t.Errorf("row = %+v", got)
+	}
+}

@@ -61,8 +61,8 @@ func (d *Drainer) write(ctx context.Context, k kind, results []result) (locked [
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range results {
-		e := ends[r.claim.id]
+	for i, r := range results {
+		e := ends[i]
 		if e.Locked {
 			locked = append(locked, r)
 			continue

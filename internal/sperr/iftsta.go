@@ -36,7 +36,7 @@ func (s *Service) dispatch(ctx context.Context, c claim) Dispatch {
 	s.pace.count()
 	a := s.send(ctx, c)
 	ends, err := s.endClaims(ctx, []attempt{a}, true)
-	recorded := ends[c.order.ID].Ended
+	recorded := err == nil && ends[0].Ended
 	if postgres.IsUnavailable(err) && s.unrecorded.add(a) {
 		s.retry.Set()
 	} else {

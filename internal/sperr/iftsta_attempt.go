@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"sperrd/internal/loop"
 	"sperrd/internal/makod"
 )
 
@@ -59,13 +60,14 @@ var (
 // send submits one claimed outcome to makod, unless the answer could come when the
 // lease has ended already.
 func (s *Service) send(ctx context.Context, c claim) attempt {
-	if s.Now().Add(s.RequestTimeout).After(c.until) {
+	if loop.Passed(s.Now().Add(s.RequestTimeout), c.until) {
 		return s.notSent(c, errLeaseTooShort)
 	}
 	started := s.Now()
 	accepted, err := s.makod.Submit(context.WithoutCancel(ctx), iftstaCommand(c.order))
 	a := attempt{claim: c, duration: s.Now().Sub(started)}
-	if answer, ok := errors.AsType[*makod.Error](err); err == nil || ok && answer.Status != 0 && !answer.Postponed() {
+	// A 5xx may be a proxy's and says nothing of makod.
+	if answer, ok := errors.AsType[*makod.Error](err); err == nil || ok && answer.Status/100 == 4 && !answer.Postponed() {
 		s.pace.answered(c.order.ID)
 	}
 	switch own := text(c.order.ProcessID); {
@@ -119,7 +121,7 @@ func (s *Service) judge(c claim, cause error) notDispatched {
 	case answer.Postponed():
 		n.giveBack, n.wait = true, min(max(answer.RetryAfter, time.Second), s.MaxBackoff)
 		// One order that makod cannot serve must not hold up those that it can.
-		if alone := s.pace.putOff(c.order.ID); answer.RateLimited() || !alone {
+		if answer.RateLimited() || !s.pace.putOff(c.order.ID) {
 			s.pace.pause(s.Now(), n.wait)
 		}
 	case c.order.IFTSTAAttempts < s.repo.maxAttempts:

@@ -5,42 +5,30 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 )
 
 // endClaims records what became of attempts, all of them in one transaction, and returns
-// how their claims ended, by order. Where it fails, the leases end by themselves and the
-// attempts stay counted: nothing is lost. wait is for a caller who has but one attempt.
-func (s *Service) endClaims(ctx context.Context, attempts []attempt, wait bool) (ends map[uuid.UUID]ending, err error) {
+// how their claims ended, in their order. Where it fails, the leases end by themselves and
+// the attempts stay counted: nothing is lost. wait is for a caller who has but one attempt.
+func (s *Service) endClaims(ctx context.Context, attempts []attempt, wait bool) (ends []ending, err error) {
 	ctx, cancel := s.detached(ctx)
 	defer cancel()
 	how := recording{at: s.now(), wait: wait}
-	var sent, inVain []attempt
-	for _, a := range attempts {
-		if a.dispatched != nil {
-			sent = append(sent, a)
-		} else {
-			inVain = append(inVain, a)
-		}
-	}
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		ends = make(map[uuid.UUID]ending, len(attempts))
-		if len(sent) > 0 {
-			done, err := s.repo.recordDispatched(ctx, tx, sent, how)
-			if err != nil {
-				return err
-			}
-			collect(ends, done)
-			if err := s.repo.appendHistory(ctx, tx, dispatchLines(sent, ends, how.at)...); err != nil {
-				return err
-			}
+		ends = make([]ending, len(attempts))
+		sent, err := end(attempts, ends, true, func(some []attempt) ([]ending, error) {
+			return s.repo.recordDispatched(ctx, tx, some, how)
+		})
+		if err != nil {
+			return err
 		}
-		if len(inVain) == 0 {
-			return nil
+		if err := s.repo.appendHistory(ctx, tx, dispatchLines(attempts, ends, sent, how.at)...); err != nil {
+			return err
 		}
-		done, err := s.repo.recordNotDispatched(ctx, tx, inVain, how)
-		collect(ends, done)
+		_, err = end(attempts, ends, false, func(some []attempt) ([]ending, error) {
+			return s.repo.recordNotDispatched(ctx, tx, some, how)
+		})
 		return err
 	})
 	if err != nil {
@@ -49,22 +37,38 @@ func (s *Service) endClaims(ctx context.Context, attempts []attempt, wait bool) 
 	return ends, nil
 }
 
-func collect(ends map[uuid.UUID]ending, list []ending) {
-	for _, e := range list {
-		ends[e.ID] = e
+// end records those attempts that are dispatched, or those that are not, and puts their
+// endings in their places, which it returns.
+func end(attempts []attempt, ends []ending, dispatched bool, record func([]attempt) ([]ending, error)) (places []int, err error) {
+	var some []attempt
+	for i, a := range attempts {
+		if (a.dispatched != nil) == dispatched {
+			some, places = append(some, a), append(places, i)
+		}
 	}
+	if len(some) == 0 {
+		return nil, nil
+	}
+	list, err := record(some)
+	if err != nil {
+		return nil, err
+	}
+	for i, place := range places {
+		ends[place] = list[i]
+	}
+	return places, nil
 }
 
 // dispatchLines are the history of those attempts whose dispatch was written.
-func dispatchLines(sent []attempt, ends map[uuid.UUID]ending, at time.Time) []change {
+func dispatchLines(attempts []attempt, ends []ending, sent []int, at time.Time) []change {
 	var lines []change
-	for _, a := range sent {
-		e := ends[a.order.ID]
+	for _, i := range sent {
+		a, e := attempts[i], ends[i]
 		if !e.Ended {
 			continue
 		}
 		lines = append(lines, change{
-			order: Order{ID: e.ID, Status: *e.Status}, actor: actorService, action: actionIFTSTADispatched, from: *e.Status, at: at,
+			order: Order{ID: a.order.ID, Status: *e.Status}, actor: actorService, action: actionIFTSTADispatched, from: *e.Status, at: at,
 			detail: map[string]any{"attempts": *e.Attempts, "iftsta_ref": a.dispatched.ref, "reconciled": a.dispatched.reconciled},
 		})
 	}

@@ -72,11 +72,10 @@ func (r *Repository) claim(ctx context.Context, tx pgx.Tx, limit int, lease time
 
 // ending is what became of a claim in the table.
 type ending struct {
-	ID       uuid.UUID `db:"id"`
-	Ended    bool      `db:"ended"`  // written; else another claim decides
-	Locked   bool      `db:"locked"` // somebody else has the row; nothing is known
-	Status   *Status   `db:"status"` // where it ended
-	Attempts *int      `db:"attempts"`
+	Ended    bool    `db:"ended"`  // written; else another claim decides
+	Locked   bool    `db:"locked"` // somebody else has the row; nothing is known
+	Status   *Status `db:"status"` // where it ended
+	Attempts *int    `db:"attempts"`
 }
 
 // held locks the rows of claims by their keys alone, whatever the planner believes about
@@ -93,12 +92,15 @@ func held(wait bool) string {
 }
 
 // stillClaimed keeps of attempts a those whose claim h is still theirs, and theEnds tells
-// of all of them.
+// of all of them, in their order.
 const (
 	stillClaimed = `JOIN held h ON h.id = a.id
 		WHERE h.tenant = @tenant AND h.dispatched_at IS NULL AND h.lease = a.lease`
-	theEnds = `SELECT a.id, e.id IS NOT NULL AS ended, h.id IS NULL AS locked, e.status, e.attempts
-		FROM unnest(@ids::uuid[]) AS a (id) LEFT JOIN held h ON h.id = a.id LEFT JOIN ended e ON e.id = a.id`
+	theEnds = `SELECT e.id IS NOT NULL AS ended, e.status, e.attempts,
+			h.id IS NULL AND EXISTS (SELECT FROM sperr_orders WHERE id = a.id) AS locked
+		FROM unnest(@ids::uuid[], @leases::timestamptz[]) WITH ORDINALITY AS a (id, lease, place)
+		LEFT JOIN held h ON h.id = a.id LEFT JOIN ended e ON e.id = a.id AND h.lease = a.lease
+		ORDER BY a.place`
 )
 
 // recordDispatched writes which outcomes makod took; all attempts are such. A claim that

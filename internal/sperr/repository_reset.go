@@ -40,7 +40,7 @@ func (r *Repository) resetStuck(ctx context.Context, tx pgx.Tx, after uuid.UUID)
 			SELECT id FROM sperr_orders
 			WHERE tenant = @tenant AND id > @after AND `+outstanding+` AND `+spent+`
 			ORDER BY id LIMIT @limit
-			FOR NO KEY UPDATE SKIP LOCKED
+			FOR NO KEY UPDATE -- waits: the scanner locks the spent ones while it announces them
 		), reset AS (
 			UPDATE sperr_orders SET iftsta_attempts = 0 WHERE tenant = @tenant AND id = ANY (ARRAY(SELECT id FROM stuck))
 			RETURNING id, tenant, malo_id, process_id, status, iftsta_resets

@@ -134,8 +134,8 @@ func (w *RetryWorker) write(ctx context.Context, attempts []attempt) (locked []a
 	if err != nil {
 		return nil, err
 	}
-	for _, a := range attempts {
-		if e := ends[a.order.ID]; e.Locked {
+	for i, a := range attempts {
+		if e := ends[i]; e.Locked {
 			locked = append(locked, a)
 		} else {
 			w.service.tell(ctx, a, e.Ended, nil)

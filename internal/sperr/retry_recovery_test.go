@@ -2,7 +2,6 @@ package sperr
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -263,172 +262,31 @@ func TestAWorkerThatStopsGivesBackWhatItHasNotSent(t *testing.T) {
 	}
 }
 
-func TestAResetDuringASendWaitsForItsEnd(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		fault      makodtest.Fault
-		dispatched bool
-	}{
-		"which succeeds":   {makodtest.Fault{}, true},
-		"which fails":      {makodtest.EngineError(), false},
-		"which is put off": {makodtest.RateLimited(), false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t)
-			id := b.backlog(t, 1)[0]
-			b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 5`)
-			w := b.worker()
-			held := oneClaim(t, w)
-			if err := b.service.ResetIFTSTA(t.Context(), "operator", id, "makod is mended"); err != nil {
-				t.Fatal(err)
-			}
-			if claims, err := b.worker().claim(t.Context(), 1); err != nil || len(claims) != 0 {
-				t.Fatalf("the reset let another claim in beside the send: %+v, %v", claims, err)
-			}
-			if !c.dispatched {
-				b.makod.FailNext(1, c.fault)
-			}
-			w.record(t.Context(), []attempt{w.send(t.Context(), held)})
-			got := b.get(t, id)
-			if (got.IFTSTADispatchedAt != nil) != c.dispatched || got.IFTSTAInFlight || got.IFTSTAAttempts != 0 || got.IFTSTAResets != 1 {
-				t.Errorf("order = %+v", got)
-			}
-			due := column[bool](t, b.pool, `SELECT iftsta_next_attempt_at <= now() FROM sperr_orders`)[0]
-			if !c.dispatched && !due {
-				t.Error("the new cycle waits for the backoff of the old one")
-			}
-		})
-	}
-}
-
-func TestABudgetSpentIsNotSentAgainUntilAReset(t *testing.T) {
+func TestTwoResultsOfOneOrderTellEachOfItsOwnClaim(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	id := b.backlog(t, 1)[0]
-	b.makod.FailNext(makodtest.UntilCleared, makodtest.ProcessNotFound())
-	for range testMaxAttempts + 3 {
-		drain(t, b.worker())
-		b.due(t)
+	old := oneClaim(t, b.worker())
+	b.due(t)
+	current := oneClaim(t, b.worker())
+	sent := func(c claim) attempt { return attempt{claim: c, dispatched: &dispatched{ref: text(c.order.ProcessID)}} }
+	ends, err := b.service.endClaims(t.Context(), []attempt{sent(old), sent(current)}, false)
+	if err != nil || ends[0].Ended || ends[0].Locked || !ends[1].Ended {
+		t.Fatalf("endings = %+v, %v; want the second one alone", ends, err)
 	}
-	got := b.get(t, id)
-	if got.IFTSTAAttempts != testMaxAttempts || len(b.requestsFor(id)) != testMaxAttempts {
-		t.Fatalf("%d attempts, %d requests; want %d", got.IFTSTAAttempts, len(b.requestsFor(id)), testMaxAttempts)
-	}
-	b.makod.ClearFaults()
-	if err := b.service.ResetIFTSTA(t.Context(), "operator", id, ""); err != nil {
-		t.Fatal(err)
-	}
-	drain(t, b.worker())
-	if got := b.get(t, id); got.IFTSTADispatchedAt == nil || got.IFTSTAAttempts != 1 {
-		t.Errorf("after the reset: %+v", got)
-	}
-}
-
-func TestAResetByPlainSQLIsPickedUp(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	ids := b.backlog(t, 3)
-	b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 8, iftsta_next_attempt_at = now() + interval '1 hour', iftsta_escalated_at = now()`)
-	b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 0 WHERE iftsta_attempts >= 8`)
-	drain(t, b.worker())
-	for _, id := range ids {
-		if got := b.get(t, id); got.IFTSTADispatchedAt == nil || got.IFTSTAEscalatedAt != nil {
-			t.Errorf("order = %+v", got)
-		}
-		if diff := cmp.Diff([]string{"iftsta_reset", "iftsta_dispatched"}, b.actions(t, id)); diff != "" {
-			t.Errorf("history:\n%s", diff)
-		}
-	}
-}
-
-func TestOnlyAnOutstandingOutcomeCanBeReset(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	pending := b.receive(t, pidSperrauftrag, testMalo)
-	operator := b.create(t, NewOrder{MaloID: maloWith(1), LieferantID: testLF, OrderType: "sperrung"})
-	sent := b.receive(t, pidEntsperrauftrag, maloWith(2))
-	for _, o := range []Order{operator, sent} {
-		if _, err := b.service.Execute(t.Context(), "team", o.ID, ExecuteReport{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, o := range []Order{pending, operator, sent} {
-		var nothing *NothingToResetError
-		if err := b.service.ResetIFTSTA(t.Context(), "operator", o.ID, ""); !errors.As(err, &nothing) || nothing.Order.ID != o.ID {
-			t.Errorf("reset of the %s order = %v, want nothing to reset", b.get(t, o.ID).Status, err)
-		}
-	}
-	foreign := newBenchOn(t, b.pool, "9900357000011")
-	if err := foreign.service.ResetIFTSTA(t.Context(), "operator", sent.ID, ""); !errors.Is(err, ErrNotFound) {
-		t.Errorf("reset by another tenant = %v, want not found", err)
-	}
-	wantInvalid(t, b.service.ResetIFTSTA(t.Context(), "operator", sent.ID, "\x00"), SubjectReport, "reason")
-}
-
-func TestWhoCallsOffAResetOfManyStopsIt(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	b.backlog(t, 2)
-	b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 8`)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if orders, err := b.service.ResetStuck(ctx, "cli:anna", ""); !errors.Is(err, context.Canceled) || len(orders) != 0 {
-		t.Errorf("%d orders were reset, %v", len(orders), err)
-	}
-}
-
-func TestTheStuckOnesAreResetTogether(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	ids := b.backlog(t, maxResets+4)
-	b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 8`)
-	b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 7 WHERE id = $1`, ids[0])
-	b.exec(t, `UPDATE sperr_orders SET iftsta_in_flight = true, iftsta_next_attempt_at = now() + interval '1 minute' WHERE id = $1`, ids[1]) // on its way
-	orders, err := b.service.ResetStuck(t.Context(), "cli:anna", "makod is mended")
-	if err != nil || len(orders) != maxResets+2 {
-		t.Fatalf("%d orders were reset, %v; want %d", len(orders), err, maxResets+2)
-	}
-	history, err := b.repo.History(t.Context(), ids[2])
-	if err != nil || len(history) != 1 || history[0].Actor != "cli:anna" {
-		t.Fatalf("history = %+v, %v", history, err)
-	}
-	if diff := cmp.Diff(`{"reset": 1, "reason": "makod is mended", "attempts": 8}`, string(history[0].Detail)); diff != "" {
+	if diff := cmp.Diff([]string{"iftsta_dispatched"}, b.actions(t, id)); diff != "" {
 		t.Errorf("history:\n%s", diff)
 	}
-	if stuck, _, err := b.repo.ListOutstanding(t.Context(), true, 10); err != nil || len(stuck) != 0 {
-		t.Errorf("stuck are %d, %v; want none, since the last attempt is on its way", len(stuck), err)
-	}
-	b.due(t)
-	if stuck, more, err := b.repo.ListOutstanding(t.Context(), true, 10); err != nil || len(stuck) != 1 || stuck[0].ID != ids[1] || more {
-		t.Errorf("stuck are %d, %v; want the one whose sender has died", len(stuck), err)
-	}
-	if all, more, err := b.repo.ListOutstanding(t.Context(), false, 10); err != nil || len(all) != 10 || !more {
-		t.Errorf("outstanding are %d, more %v, %v", len(all), more, err)
-	}
 }
 
-func TestAnOddRowCanBeReset(t *testing.T) {
+func TestAnOrderThatIsGoneIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	id := b.backlog(t, 1)[0]
-	b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 8, fruehestens_am = 'infinity', created_at = '-infinity'`)
-	if err := b.service.ResetIFTSTA(t.Context(), "operator", id, ""); err != nil {
-		t.Fatal(err)
-	}
-	drain(t, b.worker())
-	if n := len(b.makod.IFTSTA()); n != 1 {
-		t.Errorf("%d IFTSTA", n)
-	}
-}
-
-func TestAProcessInCapitalsIsTheSameProcess(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	id := b.backlog(t, 1)[0]
-	b.exec(t, `UPDATE sperr_orders SET process_id = upper(process_id)`)
-	drain(t, b.worker())
-	if got := b.get(t, id); got.IFTSTADispatchedAt == nil || len(got.Warnungen) != 0 {
-		t.Errorf("dispatched at %v, warnings %v", got.IFTSTADispatchedAt, got.Warnungen)
+	b.backlog(t, 1)
+	w := b.worker()
+	c := oneClaim(t, w)
+	b.exec(t, `DELETE FROM sperr_orders`)
+	if later := w.record(t.Context(), []attempt{w.send(t.Context(), c)}); len(later) != 0 {
+		t.Errorf("%d results of a deleted order come later", len(later))
 	}
 }

@@ -255,6 +255,9 @@ func TestAnOrderThatAloneIsPutOffAgainAndAgainHoldsUpNoOther(t *testing.T) {
 	if got := b.get(t, ids[0]); got.IFTSTAAttempts != 0 {
 		t.Errorf("%d attempts, want those of the order that is put off given back", got.IFTSTAAttempts)
 	}
+	if left := b.service.pace.paused(clock); left != 0 {
+		t.Errorf("the worker rests for %v for an order that is put off alone", left)
+	}
 }
 
 func TestWhatIsClaimedWhenMakodAsksToWaitIsGivenBack(t *testing.T) {
