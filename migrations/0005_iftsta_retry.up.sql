@@ -9,7 +9,8 @@ LOCK TABLE sperr_orders IN ACCESS EXCLUSIVE MODE;
 ALTER TABLE sperr_orders ADD COLUMN iftsta_in_flight BOOLEAN NOT NULL DEFAULT false;
 
 -- The Frist needs no announcement any more: it was announced, or had passed already when
--- somebody began a new cycle of attempts.
+-- somebody began a new cycle of attempts. The trigger below reads the Berlin day itself,
+-- since a reset from psql has nobody to give it one.
 ALTER TABLE sperr_orders ADD COLUMN iftsta_frist_gemeldet BOOLEAN NOT NULL DEFAULT false;
 
 -- The claim takes the least tried outcomes first, so that a thousand that makod keeps

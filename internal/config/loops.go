@@ -14,7 +14,7 @@ const (
 	maxRequestTimeout = 10 * time.Minute
 	maxLease          = time.Hour
 	// An interval below minInterval keeps the database busy with nothing to find;
-	// above maxInterval what is due waits for hours behind its retry time.
+	// above maxInterval what is due waits long behind its retry time.
 	minInterval = 10 * time.Millisecond
 	maxInterval = 10 * time.Minute
 	// maxGiveUpAfter is longer than anybody waits for an event: what is tried for

@@ -7,7 +7,6 @@ package loop
 import (
 	"context"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
 	"time"
 )
@@ -71,7 +70,7 @@ func (t trouble) pause() time.Duration {
 	if doublings := t.failures - 1; doublings < 5 {
 		wait = min(firstPause<<doublings, longestPause)
 	}
-	return wait/2 + rand.N(wait/2+1)
+	return jittered(wait)
 }
 
 func (l Loop) failed(ctx context.Context, t *trouble, err error) {

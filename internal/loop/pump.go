@@ -21,7 +21,7 @@ type PumpOptions[C, R any] struct {
 	Work func(ctx context.Context, piece C) R
 	// Record writes results, as many together as came in while the last ones were
 	// written; one call at a time, also after the end of ctx. Then their hands are free
-	// again, but for those that it returns: they come once more, a second later or when
+	// again, but for those that it returns: they come once more, a moment later or when
 	// ctx ends, and hold their hands until then. See Recorder.
 	Record func(ctx context.Context, results []R) (later []R)
 }

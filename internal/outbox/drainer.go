@@ -126,14 +126,7 @@ func wait(attempts int, wish time.Duration) time.Duration {
 	if wish > 0 {
 		return min(wish+rand.N(wish/8+1), maxBackoff)
 	}
-	backoff := firstBackoff
-	for range attempts - 1 {
-		if backoff *= 4; backoff >= maxBackoff {
-			backoff = maxBackoff
-			break
-		}
-	}
-	return backoff/2 + rand.N(backoff/2+1)
+	return loop.Backoff(firstBackoff, maxBackoff, attempts)
 }
 
 // prune deletes what was delivered long ago.

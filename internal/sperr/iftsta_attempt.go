@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -111,7 +110,7 @@ const (
 func (s *Service) judge(c claim, cause error) notDispatched {
 	answer, known := errors.AsType[*makod.Error](cause)
 	if !known { // the client has no other kind: whatever it is, nobody knows what it did
-		return notDispatched{text: truncate(cause.Error(), 500), code: "unknown", unklar: true, wait: s.backoff(c.order.IFTSTAAttempts)}
+		return notDispatched{text: truncate(cause.Error(), 500), code: "unknown", unklar: true, wait: loop.Backoff(s.FirstBackoff, s.MaxBackoff, c.order.IFTSTAAttempts)}
 	}
 	n := notDispatched{text: truncate(answer.Error(), 500), code: answer.Code, unklar: c.unklar || answer.Unclear()}
 	if answer.Found != "" {
@@ -125,25 +124,9 @@ func (s *Service) judge(c claim, cause error) notDispatched {
 			s.pace.pause(s.Now(), n.wait)
 		}
 	case c.order.IFTSTAAttempts < s.repo.maxAttempts:
-		n.wait = s.backoff(c.order.IFTSTAAttempts)
+		n.wait = loop.Backoff(s.FirstBackoff, s.MaxBackoff, c.order.IFTSTAAttempts)
 	}
 	// After the last attempt there is nothing to wait for: the order is free at once to
 	// be announced and to be reset.
 	return n
-}
-
-// backoff is the wait after the given number of attempts: the first one times four
-// each time, up to the longest, spread over its second half so that what failed
-// together does not come back together.
-func (s *Service) backoff(attempts int) time.Duration {
-	wait := s.FirstBackoff
-	for range attempts - 1 {
-		if wait >= s.MaxBackoff/4 {
-			wait = s.MaxBackoff
-			break
-		}
-		wait *= 4
-	}
-	wait = min(wait, s.MaxBackoff)
-	return wait/2 + rand.N(wait/2+1)
 }

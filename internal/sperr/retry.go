@@ -32,7 +32,6 @@ type RetryWorker struct {
 
 // NewRetryWorker returns the worker of service's queue.
 func NewRetryWorker(service *Service, options RetryOptions) *RetryWorker {
-	service.unrecorded.accept(true)
 	w := &RetryWorker{service: service, options: options}
 	w.pump = loop.NewPump(loop.PumpOptions[claim, attempt]{
 		Hands: options.Parallelism, Claim: w.claim, Work: w.send, Record: w.record,
@@ -43,6 +42,7 @@ func NewRetryWorker(service *Service, options RetryOptions) *RetryWorker {
 // Run works until ctx ends, and returns when all that is on its way to makod has come
 // back and is recorded.
 func (w *RetryWorker) Run(ctx context.Context) {
+	w.service.unrecorded.accept(true)
 	loop.Loop{Name: "iftsta retry", Step: w.sweep, Wake: w.service.retry, Logger: w.service.Logger}.Run(ctx)
 	w.pump.Settle()
 	w.service.unrecorded.accept(false) // a report that is still on its way tells for itself

@@ -196,6 +196,7 @@ func TestTheWorkerRecordsWhatAReportCouldNot(t *testing.T) {
 	order := b.receive(t, pidSperrauftrag, testMalo)
 	b.away(t, 2)
 	w := b.worker()
+	b.service.unrecorded.accept(true) // as Run does
 	report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{})
 	if err != nil || report.IFTSTA != DispatchUnknown {
 		t.Fatalf("Execute = %+v, %v; want recorded, dispatch not promised", report, err)
