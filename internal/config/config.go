@@ -44,13 +44,16 @@ type Config struct {
 	ERPWebhookURL Secret
 	// ERPHMACSecret signs what goes to ERPWebhookURL; empty where that is.
 	ERPHMACSecret Secret
-	// AllowInsecureNoAuth serves the REST API without a token.
+	// AllowInsecureNoAuth lets the service start where OIDC or InboundHMACSecrets are
+	// missing. It switches nothing off that is there.
 	AllowInsecureNoAuth bool
 	PruefschrittCheck   PruefschrittCheck
 	// ShutdownGrace bounds how long a stopping process finishes what it has
 	// begun.
 	ShutdownGrace time.Duration
 	Database      Database
+	OIDC          OIDC
+	MCP           MCP
 	Log           Log
 	IFTSTA        IFTSTA
 	Frist         Frist
@@ -63,6 +66,22 @@ type Database struct {
 	URL Secret
 	// PoolSize is the highest number of connections of this process.
 	PoolSize int
+}
+
+// OIDC is the section [oidc]: whose tokens count. Without it both are empty and no
+// token is checked, which is only possible with AllowInsecureNoAuth.
+type OIDC struct {
+	// Issuer is the provider as its tokens and its discovery document spell it.
+	Issuer string
+	// Audience must be one of those that a token is for.
+	Audience string
+}
+
+// MCP is the section [mcp].
+type MCP struct {
+	// APIKey is what an MCP client without a token of the provider sends as a bearer.
+	// Empty: there is none.
+	APIKey Secret
 }
 
 // Log is the section [log].

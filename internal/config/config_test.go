@@ -24,6 +24,13 @@ allow_insecure_no_auth = true
 url = "postgres://sperrd:db-password@db/sperrd"
 `
 
+// oidcSection is what makes a service ask for tokens.
+const oidcSection = `
+[oidc]
+issuer = "https://keycloak:8080/realms/mako"
+audience = "sperrd"
+`
+
 // sameSecret lets cmp look into a Secret.
 var sameSecret = cmp.Comparer(func(a, b Secret) bool { return a.Reveal() == b.Reveal() })
 

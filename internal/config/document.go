@@ -30,6 +30,8 @@ type document struct {
 // keyLines.
 type sections struct {
 	Database struct{} `toml:"database"`
+	OIDC     struct{} `toml:"oidc"`
+	MCP      struct{} `toml:"mcp"`
 	Log      struct{} `toml:"log"`
 	IFTSTA   struct{} `toml:"iftsta"`
 	Frist    struct{} `toml:"frist"`

@@ -28,6 +28,8 @@ func (d *document) config() *Config {
 			URL:      d.databaseURL(),
 			PoolSize: d.integer("database.pool_size", 10, 1, 1000),
 		},
+		OIDC: d.oidc(),
+		MCP:  d.mcp(),
 		Log: Log{
 			Format: d.choice("log.format", "json", "json", "text"),
 			Level:  d.choice("log.level", "info", "debug", "info", "warn", "error"),
@@ -40,19 +42,6 @@ func (d *document) config() *Config {
 	d.reportUnknown()
 
 	return c
-}
-
-// requireAuthentication refuses to serve anything to everybody unless that is
-// asked for by name: these routes queue and confirm physical disconnections.
-func (d *document) requireAuthentication(c *Config) {
-	if c.AllowInsecureNoAuth {
-		return
-	}
-	d.report("allow_insecure_no_auth", "must be true: this version checks no tokens ([oidc] is no part of it), "+
-		"so its REST API is open to whoever reaches the port, and that has to be asked for by name")
-	if _, there := d.lookup(inboundHMACSecret); !there {
-		d.report(inboundHMACSecret, "is required: without it whoever reaches the port can queue a disconnection")
-	}
 }
 
 func (d *document) tenant() string {

@@ -36,9 +36,10 @@ level = "verbose"
 		`line 10: idempotency: unknown section`,
 		`line 14: log.level: must be one of debug, info, warn, error`,
 		`database.url: is required`,
-		`allow_insecure_no_auth: must be true: this version checks no tokens ([oidc] is no part of it), ` +
-			`so its REST API is open to whoever reaches the port, and that has to be asked for by name`,
-		`inbound_hmac_secret: is required: without it whoever reaches the port can queue a disconnection`,
+		`oidc: the section with issuer and audience is required: without it whoever reaches the port can read, confirm ` +
+			`and cancel disconnections; allow_insecure_no_auth = true serves that way all the same`,
+		`inbound_hmac_secret: is required: without it whoever reaches the port can queue a disconnection; ` +
+			`allow_insecure_no_auth = true serves that way all the same`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
@@ -64,15 +65,18 @@ func TestLoad_unknown_keys_and_sections_are_refused(t *testing.T) {
 	for line, want := range map[string]string{
 		`Port = 8780`:                      "line 1: Port: unknown key",
 		`TENANT = "9900357000003"`:         "line 1: TENANT: unknown key",
-		`oidc.issuer = "https://keycloak"`: "line 1: oidc: unknown section",
-		`"log.level" = "info"`:             "line 1: log.level: unknown key",
-		`oidc = 1`:                         "line 1: oidc: unknown key",
-		`mcp = {}`:                         "line 1: mcp: unknown section",
-		`iftsta.attempts = 8`:              "line 1: iftsta.attempts: unknown key",
-		`frist.extra_holidays = []`:        "line 1: frist.extra_holidays: unknown key",
-		`outbox = { max_per_second = 80 }`: "line 1: outbox.max_per_second: unknown key",
-		`iftsta = { Lease = "60s" }`:       "line 1: iftsta.Lease: unknown key",
-		`log = "json"`:                     "line 1: log: must be one section, [log]",
+		`tracing.endpoint = "http://otel"`: "line 1: tracing: unknown section",
+		`oidc = { issuer = "https://keycloak", audience = "sperrd", jwks = "x" }`: "line 1: oidc.jwks: unknown key",
+		`"log.level" = "info"`: "line 1: log.level: unknown key",
+		`oidc = 1`:             "line 1: oidc: must be one section, [oidc]",
+		`mcp = "key"`:          "line 1: mcp: must be one section, [mcp]",
+		`idempotency = 1`:      "line 1: idempotency: unknown key",
+		`mcp = { named_keys = [] , api_key = "k" }`: "line 1: mcp.named_keys: unknown key",
+		`iftsta.attempts = 8`:                       "line 1: iftsta.attempts: unknown key",
+		`frist.extra_holidays = []`:                 "line 1: frist.extra_holidays: unknown key",
+		`outbox = { max_per_second = 80 }`:          "line 1: outbox.max_per_second: unknown key",
+		`iftsta = { Lease = "60s" }`:                "line 1: iftsta.Lease: unknown key",
+		`log = "json"`:                              "line 1: log: must be one section, [log]",
 	} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
@@ -82,11 +86,14 @@ func TestLoad_unknown_keys_and_sections_are_refused(t *testing.T) {
 		})
 	}
 	for section, want := range map[string]string{
-		"[idempotency]\nrequired = true": "line 9: idempotency: unknown section",
-		"[mcp]":                          "line 9: mcp: unknown section",
-		"[iftsta]\nport = 1":             "line 10: iftsta.port: unknown key",
-		"[Log]\nlevel = \"info\"":        "line 9: Log: unknown section",
-		"[[log]]\nlevel = \"info\"":      "line 9: log: must be one section, [log]",
+		"[idempotency]\nrequired = true":   "line 9: idempotency: unknown section",
+		"[mcp]":                            "mcp.api_key: is required",
+		"[[oidc]]\nissuer = \"https://k\"": "line 9: oidc: must be one section, [oidc]",
+		"[oidc]\nissuer = \"https://k\"":   "oidc.audience: is required",
+		"[oidc]\naudience = \"sperrd\"":    "oidc.issuer: is required",
+		"[iftsta]\nport = 1":               "line 10: iftsta.port: unknown key",
+		"[Log]\nlevel = \"info\"":          "line 9: Log: unknown section",
+		"[[log]]\nlevel = \"info\"":        "line 9: log: must be one section, [log]",
 	} {
 		t.Run(section, func(t *testing.T) {
 			t.Parallel()
@@ -100,11 +107,11 @@ func TestLoad_unknown_keys_and_sections_are_refused(t *testing.T) {
 func TestLoad_lines_of_inline_tables_and_dotted_keys(t *testing.T) {
 	t.Parallel()
 	got := problems(t, "iftsta = { lease = \"60s\", port = 1 }\nport = 0\n"+
-		"oidc.issuer = 1\noidc.audience = 2\noidc.a = 3\noidc.b = 4\noidc.c = 5\noidc.d = 6\n"+minimal, env())
+		"trace.issuer = 1\ntrace.audience = 2\ntrace.a = 3\ntrace.b = 4\ntrace.c = 5\ntrace.d = 6\n"+minimal, env())
 	want := []string{
 		"line 1: iftsta.port: unknown key",
 		"line 2: port: must be a whole number from 1 to 65535",
-		"line 3: oidc: unknown section",
+		"line 3: trace: unknown section",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)

@@ -44,12 +44,21 @@ func TestLoad_missing_secret_and_open_API_have_to_be_asked_for(t *testing.T) {
 	t.Parallel()
 	closed := strings.Replace(without("inbound_hmac_secret"), "no_auth = true", "no_auth = false", 1)
 	got := problems(t, closed, env())
-	if len(got) != 2 || !strings.Contains(got[0], "allow_insecure_no_auth") || !strings.Contains(got[1], "inbound_hmac_secret: is required") {
-		t.Errorf("problems = %q; want allow_insecure_no_auth and inbound_hmac_secret", got)
+	if len(got) != 2 || !strings.Contains(got[0], "oidc: the section") || !strings.Contains(got[1], "inbound_hmac_secret: is required") {
+		t.Errorf("problems = %q; want [oidc] and inbound_hmac_secret", got)
+	}
+	for _, problem := range got {
+		if !strings.Contains(problem, "allow_insecure_no_auth = true") {
+			t.Errorf("%q does not say how to be open on purpose", problem)
+		}
 	}
 	got = problems(t, without("allow_insecure_no_auth"), env())
-	if len(got) != 1 || !strings.Contains(got[0], "allow_insecure_no_auth") || !strings.Contains(got[0], "[oidc]") {
-		t.Errorf("problems = %q; want one that names allow_insecure_no_auth and [oidc]", got)
+	if len(got) != 1 || !strings.Contains(got[0], "oidc: the section") {
+		t.Errorf("problems = %q; want one that names [oidc]", got)
+	}
+	got = problems(t, strings.Replace(closed, "[database]", oidcSection+"[database]", 1), env())
+	if len(got) != 1 || !strings.Contains(got[0], "inbound_hmac_secret: is required") {
+		t.Errorf("problems = %q; want inbound_hmac_secret alone", got)
 	}
 	if c := mustLoad(t, without("inbound_hmac_secret"), env()); len(c.InboundHMACSecrets) != 0 {
 		t.Errorf("a secret out of nowhere: %d", len(c.InboundHMACSecrets))

@@ -5,15 +5,7 @@ import "fmt"
 // Warnings returns what does not stop the start and is still to be said at each
 // one, worded for the log of the operator.
 func (c *Config) Warnings() []string {
-	var warnings []string
-	if c.AllowInsecureNoAuth {
-		warnings = append(warnings, "INSECURE: allow_insecure_no_auth = true serves the REST API without authentication: "+
-			"whoever reaches the port can read, confirm and cancel disconnections")
-		if len(c.InboundHMACSecrets) == 0 {
-			warnings = append(warnings, "INSECURE: inbound_hmac_secret is missing, so POST /webhook believes every body: "+
-				"whoever reaches the port can queue a disconnection")
-		}
-	}
+	warnings := c.authWarnings()
 	if c.ERPWebhookURL.Reveal() == "" {
 		warnings = append(warnings, "erp_webhook_url is missing: the events for the ERP pile up in the table event_outbox, undelivered")
 	}

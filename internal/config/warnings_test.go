@@ -11,22 +11,42 @@ erp_hmac_secret = "erp-secret"
 
 func TestWarnings_open_service_is_warned_about(t *testing.T) {
 	t.Parallel()
-	got := mustLoad(t, erpKeys+minimal, env()).Warnings()
-	if len(got) != 1 || !strings.Contains(got[0], "INSECURE: allow_insecure_no_auth") {
-		t.Errorf("warnings = %q; want one about allow_insecure_no_auth", got)
+	wantWarnings := func(content string, want ...string) {
+		t.Helper()
+		got := mustLoad(t, erpKeys+content, env()).Warnings()
+		if len(got) != len(want) {
+			t.Fatalf("warnings = %q; want %q", got, want)
+		}
+		for i := range want {
+			if !strings.Contains(got[i], want[i]) {
+				t.Errorf("warning %q does not say %q", got[i], want[i])
+			}
+		}
 	}
-	got = mustLoad(t, erpKeys+without("inbound_hmac_secret"), env()).Warnings()
-	if len(got) != 2 || !strings.Contains(got[1], "INSECURE: inbound_hmac_secret is missing") {
-		t.Errorf("warnings = %q; want a second one about inbound_hmac_secret", got)
-	}
-	if got := (&Config{ERPWebhookURL: NewSecret("https://erp.example")}).Warnings(); len(got) != 0 {
-		t.Errorf("warnings = %q; want none", got)
+	const noTokens, noSecret = "INSECURE: allow_insecure_no_auth", "INSECURE: inbound_hmac_secret is missing"
+	wantWarnings(minimal, noTokens)
+	wantWarnings(without("inbound_hmac_secret"), noTokens, noSecret)
+	wantWarnings(without("inbound_hmac_secret")+oidcSection, noSecret)
+	wantWarnings(minimal+oidcSection, "allow_insecure_no_auth = true has nothing to allow")
+	wantWarnings(without("allow_insecure_no_auth") + oidcSection)
+}
+
+func TestWarnings_issuer_that_can_be_impersonated_is_warned_about(t *testing.T) {
+	t.Parallel()
+	for issuer, warned := range map[string]bool{
+		"https://keycloak/realms/mako": false, "http://keycloak/realms/mako": true, "HTTP://keycloak": true,
+		"http://localhost:8080": false, "http://127.0.0.1:8080": false, "http://[::1]:8080": false, "http://127.0.0.1.example": true,
+	} {
+		got := mustLoad(t, erpKeys+without("allow_insecure_no_auth")+strings.Replace(oidcSection, "https://keycloak:8080/realms/mako", issuer, 1), env()).Warnings()
+		if (len(got) == 1 && strings.Contains(got[0], "oidc.issuer is not https")) != warned || len(got) > 1 {
+			t.Errorf("%s: warnings %q", issuer, got)
+		}
 	}
 }
 
 func TestWarnings_events_without_an_ERP_are_warned_about(t *testing.T) {
 	t.Parallel()
-	got := new(Config).Warnings()
+	got := mustLoad(t, without("allow_insecure_no_auth")+oidcSection, env()).Warnings()
 	if len(got) != 1 || !strings.Contains(got[0], "erp_webhook_url") || !strings.Contains(got[0], "event_outbox, undelivered") {
 		t.Errorf("warnings = %q; want one that the events pile up", got)
 	}
