@@ -1,0 +1,148 @@
+package authn
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+)
+
+// Options configure an [Authenticator].
+type Options struct {
+	// Issuer is the provider's URL, to the letter as its tokens and its discovery
+	// document name it; Audience is what the aud of a token must contain. Both are
+	// required.
+	Issuer, Audience string
+	// Client speaks to the provider; nil means one of its own, which honours the
+	// proxy of the environment. Answers and redirects are bounded either way.
+	Client *http.Client
+	// Now is the clock against which tokens are judged; nil means time.Now.
+	Now func() time.Time
+	// Logger takes the state of the keys, and nothing of tokens; nil means none.
+	Logger *slog.Logger
+}
+
+// Authenticator checks access tokens. All its methods are safe for concurrent use.
+type Authenticator struct {
+	issuer, audience string
+	client           *http.Client
+	now              func() time.Time
+	logger           *slog.Logger
+
+	keys   atomic.Pointer[keySet] // never nil
+	demand *demand
+
+	fetching chan struct{} // holds one while a fetch goes on, which guards the next
+	keysURL  string
+
+	reachable bool // belongs to Run
+}
+
+// New returns an Authenticator that knows no keys yet. It asks nobody.
+func New(o Options) *Authenticator {
+	a := &Authenticator{
+		issuer: o.Issuer, audience: o.Audience, client: newClient(o.Client), now: o.Now, logger: o.Logger,
+		demand: newDemand(), fetching: make(chan struct{}, 1),
+	}
+	if a.now == nil {
+		a.now = time.Now
+	}
+	if a.logger == nil {
+		a.logger = slog.New(slog.DiscardHandler)
+	}
+	a.keys.Store(&keySet{})
+	return a
+}
+
+// Keys is the number of usable keys of the provider that are known, 0 before the
+// first fetch.
+func (a *Authenticator) Keys() int { return a.keys.Load().count }
+
+// Authenticate returns what a good access token says about its owner. A token is
+// good when a key of the provider that it names has signed it, it is meant for the
+// audience, the time is right and it is neither an ID token nor another kind. The
+// error is a [*TokenError], or wraps ErrUnavailable while there are no keys.
+//
+// For a key that is not known it may wait for [Authenticator.Run] to ask the
+// provider, but not longer than ctx lasts nor than one fetch may take.
+func (a *Authenticator) Authenticate(ctx context.Context, token string) (Claims, error) {
+	h, err := readHeader(token)
+	if err != nil {
+		return Claims{}, err
+	}
+	if a.Keys() == 0 {
+		return Claims{}, ErrUnavailable
+	}
+	keys, err := a.keysFor(ctx, h.keyID)
+	if err != nil {
+		return Claims{}, err
+	}
+	payload, err := a.verify(ctx, token, keys)
+	if err != nil {
+		return Claims{}, err
+	}
+	return readClaims(payload, h, a.now())
+}
+
+// keysFor returns the keys of that id, if need be after a look at the provider.
+func (a *Authenticator) keysFor(ctx context.Context, id string) ([]key, error) {
+	if keys := a.keys.Load().byID[id]; keys != nil {
+		return keys, nil
+	}
+	ended, refusal := a.demand.ask(a.now())
+	if ended != nil {
+		timeout := time.NewTimer(fetchTimeout)
+		defer timeout.Stop()
+		select {
+		case <-ended:
+			refusal = "the provider was asked for new ones"
+		case <-timeout.C:
+			refusal = "the provider takes its time"
+		case <-ctx.Done():
+			refusal = "the request ended before the provider answered"
+		}
+	}
+	// Also without a fetch of its own: another may just have ended.
+	if keys := a.keys.Load().byID[id]; keys != nil {
+		return keys, nil
+	}
+	return nil, refuse("the key is not among the known ones, and %s: key id %q", refusal, id)
+}
+
+// verify checks signature, issuer and audience. Time is not the library's business:
+// its leeway is another one, and for a token without exp it has none.
+func (a *Authenticator) verify(ctx context.Context, token string, keys []key) ([]byte, error) {
+	v := &verification{keys: keys}
+	verifier := oidc.NewVerifier(a.issuer, v, &oidc.Config{
+		ClientID: a.audience, SupportedSigningAlgs: algorithms, SkipExpiryCheck: true,
+	})
+	_, err := verifier.Verify(ctx, token)
+	switch {
+	case err == nil:
+		return v.payload, nil
+	case v.payload != nil && a.lacksAudience(v.payload):
+		return nil, refuse("wrong audience, the provider needs an audience mapper: %v", err)
+	}
+	return nil, refuse("%v", err)
+}
+
+// lacksAudience reports whether the audience is all that is wrong with a payload.
+func (a *Authenticator) lacksAudience(payload []byte) bool {
+	members, err := readObject(payload)
+	if err != nil {
+		return false
+	}
+	if issuer, _ := text(members["iss"]); issuer != a.issuer {
+		return false
+	}
+	value, present := members["aud"]
+	if one, ok := text(value); ok || !present {
+		return one != a.audience
+	}
+	several, ok := texts(value)
+	return ok && !slices.Contains(several, a.audience)
+}

@@ -1,0 +1,199 @@
+package authn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+)
+
+const (
+	// fetchTimeout bounds one request to the provider, its body included.
+	fetchTimeout = 10 * time.Second
+	// refreshEvery is how long a key that the provider has withdrawn may live on.
+	refreshEvery = 5 * time.Minute
+	// firstRetry and longestRetry are the waits after a failed fetch.
+	firstRetry   = 1 * time.Second
+	longestRetry = 30 * time.Second
+)
+
+// mapperHint is what most set-ups lack at first: by default Keycloak names itself as
+// the audience, and of tenant and roles it knows nothing.
+const mapperHint = "tokens need this audience and the claims mako_tenant and mako_roles: " +
+	"in Keycloak an audience mapper and a mapper for each of the two"
+
+// Run fetches the provider's keys at once, again every five minutes, and when a
+// token names a key that is not known. A failure is logged, retried and takes no key
+// away. It returns when ctx ends and is called once; without it no request waits for
+// a key.
+func (a *Authenticator) Run(ctx context.Context) {
+	a.demand.serve(true)
+	defer a.demand.serve(false)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var failures int
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			err := a.Refresh(ctx)
+			a.report(ctx, err)
+			if err == nil {
+				failures = 0
+				timer.Reset(refreshEvery)
+				continue
+			}
+			failures++
+			timer.Reset(retryWait(failures, a.Keys()))
+		case <-a.demand.wake:
+			news, err := a.fetchKnown(ctx)
+			a.demand.end(a.now(), news)
+			a.report(ctx, err)
+		}
+	}
+}
+
+// retryWait is the wait after the given number of failures in a row. While there is
+// no key nobody can work, so the first attempts follow each other quickly.
+func retryWait(failures, keys int) time.Duration {
+	wait := firstRetry
+	for range failures - 1 {
+		wait = min(2*wait, longestRetry)
+	}
+	if keys > 0 {
+		wait = longestRetry
+	}
+	return wait
+}
+
+// report logs a failure, and a success if it is the first or the first after one.
+func (a *Authenticator) report(ctx context.Context, err error) {
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		a.reachable = false
+		a.logger.WarnContext(ctx, "keys of the OIDC provider could not be fetched",
+			"issuer", a.issuer, "reason", err.Error(), "keys", a.Keys())
+	case !a.reachable:
+		a.reachable = true
+		a.logger.InfoContext(ctx, "keys of the OIDC provider fetched",
+			"issuer", a.issuer, "audience", a.audience, "keys", a.Keys(), "hint", mapperHint)
+	}
+}
+
+// Refresh asks the provider now: for its discovery document and then for its keys,
+// which take the place of those known. After an error those stay. It may be called
+// with or without Run.
+func (a *Authenticator) Refresh(ctx context.Context) error {
+	release, err := a.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	keysURL, err := a.discover(ctx)
+	if err != nil {
+		return err
+	}
+	a.keysURL = keysURL
+	_, err = a.fetchKeys(ctx)
+	return err
+}
+
+// fetchKnown fetches the keys alone, from where they were last time.
+func (a *Authenticator) fetchKnown(ctx context.Context) (news bool, err error) {
+	release, err := a.acquire(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	return a.fetchKeys(ctx)
+}
+
+// acquire lets one fetch go on at a time, so that an old answer that comes late
+// replaces no newer one.
+func (a *Authenticator) acquire(ctx context.Context) (release func(), err error) {
+	select {
+	case a.fetching <- struct{}{}:
+		return func() { <-a.fetching }, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for another fetch of the keys: %w", ctx.Err())
+	}
+}
+
+// discover asks the issuer where its keys are.
+func (a *Authenticator) discover(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, a.client), a.issuer)
+	if err != nil {
+		return "", fetchFailed("discovery", err)
+	}
+	var document struct {
+		KeysURL string `json:"jwks_uri"`
+	}
+	if err := provider.Claims(&document); err != nil {
+		return "", fetchFailed("discovery", err)
+	}
+	if err := checkKeysURL(a.issuer, document.KeysURL); err != nil {
+		return "", fetchFailed("discovery", err)
+	}
+	return document.KeysURL, nil
+}
+
+// checkKeysURL keeps an issuer that is asked by https from handing out keys that
+// anybody on the way can replace.
+func checkKeysURL(issuer, keysURL string) error {
+	from, err := url.Parse(issuer)
+	if err != nil {
+		return err
+	}
+	to, err := url.Parse(keysURL)
+	switch {
+	case err != nil:
+		return fmt.Errorf("jwks_uri: %w", err)
+	case to.Host == "" || to.Scheme != "https" && to.Scheme != "http":
+		return fmt.Errorf("jwks_uri %q is no URL of keys", keysURL)
+	case from.Scheme == "https" && to.Scheme != "https":
+		return fmt.Errorf("jwks_uri %q is not https, but the issuer is", keysURL)
+	}
+	return nil
+}
+
+// fetchKeys fetches the keys and installs them. news says whether a key is among
+// them that was not known. Whoever calls it has acquired the right to.
+func (a *Authenticator) fetchKeys(ctx context.Context) (news bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	body, err := a.get(ctx, a.keysURL)
+	if err != nil {
+		return false, fetchFailed("keys", err)
+	}
+	set, err := readKeySet(body)
+	if err != nil {
+		return false, fetchFailed("keys", err)
+	}
+	return set.hasNews(a.keys.Swap(set)), nil
+}
+
+func (a *Authenticator) get(ctx context.Context, address string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	resp, err := a.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, errors.New("the provider answers " + resp.Status)
+	}
+	return io.ReadAll(resp.Body)
+}
