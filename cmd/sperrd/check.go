@@ -28,6 +28,7 @@ func (checkCommand) Run(ctx context.Context, p *process) error {
 		f.webhookSecret(cfg)
 		f.calendar(p.now())
 		f.database(ctx, cfg, p.now)
+		f.tokens(ctx, cfg, p.now)
 		f.makod(ctx, cfg)
 		f.erp(ctx, cfg)
 	}

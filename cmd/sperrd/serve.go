@@ -14,6 +14,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"sperrd/internal/api"
+	"sperrd/internal/authn"
+	"sperrd/internal/authz"
 	"sperrd/internal/config"
 	"sperrd/internal/makod"
 	"sperrd/internal/outbox"
@@ -59,11 +61,18 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
+	authorizer, err := newAuthorizer()
+	if err != nil {
+		return err
+	}
 	logger.Info("starting", "version", versionText(), "tenant", cfg.Tenant, "config", p.configPath())
 	for _, warning := range warnings(cfg) {
 		logger.Warn("configuration", "warning", warning)
 	}
-	s := &service{config: cfg, logger: logger, now: p.now, makod: client, erp: erp, verifier: verifier}
+	s := &service{
+		config: cfg, logger: logger, now: p.now, makod: client, erp: erp, verifier: verifier,
+		authenticator: newAuthenticator(cfg, p.now, logger), authorizer: authorizer,
+	}
 	err = s.run(ctx)
 	switch {
 	case err == nil:
@@ -86,6 +95,9 @@ type service struct {
 	erp      *outbox.Client    // nil: events pile up
 	verifier *webhook.Verifier // nil: every webhook is believed
 
+	authenticator *authn.Authenticator // nil: no token is checked
+	authorizer    *authz.Authorizer
+
 	pool     *pgxpool.Pool
 	stopping atomic.Bool
 }
@@ -97,6 +109,7 @@ func (s *service) run(ctx context.Context) (err error) {
 		return err
 	}
 	s.tellBacklog(ctx)
+	s.fetchKeys(ctx)
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("", strconv.Itoa(s.config.Port)))
 	if err != nil {
 		s.pool.Close()
@@ -154,9 +167,11 @@ func (s *service) parts() (*http.Server, loops) {
 	}
 	orders := sperr.NewService(s.pool, repository, s.makod, options)
 	handler := api.NewHandler(api.Options{
-		Service: orders, Repository: repository, Verifier: s.verifier,
-		Ready: s.ready, Now: s.now, Logger: s.logger,
+		Tenant: s.config.Tenant, Service: orders, Repository: repository, Verifier: s.verifier,
+		Authenticator: s.authenticator, Authorizer: s.authorizer,
+		MCP: s.newMCP(repository), MCPKey: s.config.MCP.APIKey.Reveal(),
+		Warnings: s.config.InsecureWarnings(), Ready: s.ready, Now: s.now, Logger: s.logger,
 	})
 	server := api.NewServer(handler, s.config.IFTSTA.RequestTimeout+databaseMargin, s.logger)
-	return server, newLoops(s.config, orders, drainer)
+	return server, newLoops(s.config, orders, drainer, s.authenticator)
 }

@@ -21,7 +21,8 @@ func TestServe_refuses_a_bad_configuration_and_names_the_key(t *testing.T) {
 	env := map[string]string{"EMPTY": "", "BLANK": "  ", "NESTED": "env:EMPTY"}
 	const hmac = "inbound_hmac_secret"
 	for _, c := range []struct{ name, key, line, want string }{
-		{"no authentication", "allow_insecure_no_auth", "", "allow_insecure_no_auth"},
+		{"no authentication", "allow_insecure_no_auth", "", "oidc: the section with issuer and audience is required"},
+		{"no authentication, by name", "allow_insecure_no_auth", "allow_insecure_no_auth = false", "oidc: the section with issuer and audience is required"},
 		{"empty secret", hmac, hmac + ` = ""`, hmac},
 		{"blank secret", hmac, hmac + ` = "   "`, hmac},
 		{"unset variable", hmac, hmac + ` = "env:UNSET"`, "UNSET"},

@@ -3,8 +3,9 @@
 // calls of package sperr and their results into answers; rules of the trade,
 // statements and transactions are not its business.
 //
-// Read routes.go first: one line per route. Every failure leaves through the one
-// table in errors.go, and every request leaves one line in the log.
+// Read routes.go first: one line per route, with who may call it; access.go holds them
+// to it before any handler runs. Every failure leaves through the one table in
+// errors.go, and every request leaves one line in the log.
 package api
 
 import (
@@ -13,17 +14,32 @@ import (
 	"net/http"
 	"time"
 
+	"sperrd/internal/authn"
+	"sperrd/internal/authz"
 	"sperrd/internal/sperr"
 	"sperrd/internal/webhook"
 )
 
-// Options are the parts that the handlers call. All but Verifier are required.
+// Options are the parts that the handlers call. All but Verifier, Authenticator, MCPKey
+// and Warnings are required.
 type Options struct {
+	// Tenant is the deployment's own.
+	Tenant     string
 	Service    *sperr.Service
 	Repository *sperr.Repository
 	// Verifier checks the signature of a market event. Nil takes every body
 	// unverified, which allow_insecure_no_auth alone may ask for.
 	Verifier *webhook.Verifier
+	// Authenticator checks tokens. Nil serves everybody as an NB of the tenant, which
+	// allow_insecure_no_auth alone may ask for.
+	Authenticator *authn.Authenticator
+	Authorizer    *authz.Authorizer
+	// MCP serves the body of POST /mcp. MCPKey opens it beside tokens; empty: there is
+	// none.
+	MCP    http.Handler
+	MCPKey string
+	// Warnings are what readiness tells an operator.
+	Warnings []string
 	// Ready is nil while the service can do its work.
 	Ready  func(context.Context) error
 	Now    func() time.Time // business time: "today" is its Berlin day
@@ -33,14 +49,15 @@ type Options struct {
 // server is what the handlers share. It is safe for concurrent use.
 type server struct {
 	Options
-	routes []route
-	large  chan []byte // see readBody
+	routes  []route
+	large   chan []byte // see readBody
+	origins *http.CrossOriginProtection
 }
 
 // NewHandler serves every route of the table. The handler is safe for concurrent
 // use.
 func NewHandler(o Options) http.Handler {
-	s := &server{Options: o, large: make(chan []byte, largeBodies)}
+	s := &server{Options: o, large: make(chan []byte, largeBodies), origins: http.NewCrossOriginProtection()}
 	for range largeBodies {
 		s.large <- nil // allocated when first needed
 	}
@@ -53,7 +70,8 @@ const (
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 15 * time.Second
 	idleTimeout       = 60 * time.Second
-	maxHeaderBytes    = 32 << 10
+	// maxHeaderBytes has room for a token with thousands of roles.
+	maxHeaderBytes = 256 << 10
 	// writeMargin is what the server's clock for an answer runs beside the handler:
 	// it starts before the body is read and ends when the answer is written.
 	writeMargin = readTimeout + 5*time.Second
@@ -83,8 +101,3 @@ const databaseTimeout = 5 * time.Second
 func bounded(r *http.Request) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(r.Context(), databaseTimeout)
 }
-
-// actor is who does what a REST call does, for the history of the order. Without
-// tokens every caller is the same one; the service starts that way only when its
-// configuration allows it by name.
-func actor(*http.Request) string { return "dev-admin" }

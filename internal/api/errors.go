@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 
+	"sperrd/internal/authn"
+	"sperrd/internal/authz"
 	"sperrd/internal/postgres"
 	"sperrd/internal/sperr"
 	"sperrd/internal/webhook"
@@ -22,6 +24,14 @@ var (
 	errBodyTooLarge         = errors.New("body too large")
 	errUnsupportedMediaType = errors.New("unsupported media type")
 	errUnavailable          = errors.New("unavailable")
+	errForeignOrigin        = errors.New("a page of another origin")
+)
+
+// The ways to have no token at all.
+var (
+	errNoToken   = &fault{kind: authn.ErrUnauthenticated, detail: "A bearer token is needed: Authorization: Bearer <token>."}
+	errTwoTokens = &fault{kind: authn.ErrUnauthenticated, detail: "Exactly one Authorization header is needed."}
+	errWrongKey  = &fault{kind: authn.ErrUnauthenticated, detail: "The key is not the one of this service."}
 )
 
 // kind is one row of the table: how a kind of failure is answered. code never
@@ -41,6 +51,8 @@ var kinds = []kind{
 	{http.StatusBadRequest, "invalid_body", "The body has the wrong shape", "", is(errInvalidBody)},
 	{http.StatusBadRequest, "invalid_parameter", "A query parameter is not usable", "", is(errInvalidParameter, sperr.ErrCursor)},
 	{http.StatusUnauthorized, "invalid_signature", "The signature is not valid", "The request carries no valid Standard Webhooks signature.", is(webhook.ErrSignature)},
+	{http.StatusUnauthorized, "unauthenticated", "Not authenticated", "The token is not valid here.", is(authn.ErrUnauthenticated)},
+	{http.StatusForbidden, "forbidden", "Not permitted", "The caller may not do this.", is(authz.ErrForbidden, errForeignOrigin)},
 	{http.StatusNotFound, "not_found", "Not found", "There is nothing with this id.", is(sperr.ErrNotFound)},
 	{http.StatusMethodNotAllowed, "method_not_allowed", "Method not allowed", "", is(errMethodNotAllowed)},
 	{http.StatusConflict, "order_not_pending", "The order is closed", "", as[*sperr.NotPendingError]},
@@ -51,6 +63,8 @@ var kinds = []kind{
 	{http.StatusUnprocessableEntity, "invalid_order", "The order is against the rules", "", faultyIn(sperr.SubjectOrder)},
 	{http.StatusUnprocessableEntity, "invalid_report", "The report is against the rules", "", faultyIn(sperr.SubjectReport)},
 	{http.StatusUnprocessableEntity, "unusable_event", "The event cannot become an order", "", faultyIn(sperr.SubjectEvent)},
+	{http.StatusServiceUnavailable, "unavailable", "Temporarily unavailable", "Tokens cannot be checked yet: the keys of their issuer are missing. " +
+		"Nothing was done. Try again later.", is(authn.ErrUnavailable)},
 	// A client that has gone reads no answer; what it abandoned is not our failure.
 	{http.StatusServiceUnavailable, "unavailable", "Temporarily unavailable", "The service cannot answer now. Try again later.", func(err error) bool {
 		return errors.Is(err, errUnavailable) || postgres.IsUnavailable(err) || errors.Is(err, context.Canceled)
@@ -126,6 +140,9 @@ func problemOf(err error) problem {
 func (p *problem) describe(err error) {
 	if f, ok := errors.AsType[*fault](err); ok {
 		p.Detail, p.Errors = f.detail, f.fields
+	}
+	if token, ok := errors.AsType[*authn.TokenError](err); ok && token.Expired {
+		p.Detail = "The token has expired."
 	}
 	if errors.Is(err, sperr.ErrCursor) {
 		p.Errors = []sperr.FieldError{{Field: "cursor", Reason: "is not one that this list gave"}}

@@ -7,13 +7,13 @@ import (
 )
 
 // Route is a line of the route table as tests see it.
-type Route struct{ Method, Pattern, Action string }
+type Route struct{ Method, Pattern, Action, Open string }
 
 // Table is the route table.
 func Table() []Route {
 	var table []Route
 	for _, r := range (&server{}).table() {
-		table = append(table, Route{r.method, r.pattern, r.action})
+		table = append(table, Route{r.method, r.pattern, r.access.action, r.access.open})
 	}
 	return table
 }

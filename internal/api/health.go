@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -17,6 +18,18 @@ func (s *server) handleLive(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
+// readiness is the body of a 200: whether requests may be sent here, and what an
+// operator should know all the same.
+type readiness struct {
+	Ready    bool     `json:"ready"`
+	Warnings []string `json:"warnings"`
+}
+
+// warningNoKeys is told while no request can be authenticated. The webhook and the
+// background work need no token, so that the service is ready all the same: taking it
+// out of the balance would stop those as well.
+const warningNoKeys = "tokens cannot be checked yet: the keys of their issuer are missing, the log says why; REST answers 503"
+
 // handleReady says whether requests may be sent here.
 func (s *server) handleReady(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
@@ -24,6 +37,9 @@ func (s *server) handleReady(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Ready(ctx); err != nil {
 		return fmt.Errorf("%w: not ready: %w", errUnavailable, err)
 	}
-	w.WriteHeader(http.StatusOK)
-	return nil
+	body := readiness{Ready: true, Warnings: slices.Clone(s.Warnings)}
+	if s.Authenticator != nil && s.Authenticator.Keys() == 0 {
+		body.Warnings = append(body.Warnings, warningNoKeys)
+	}
+	return writeJSON(w, http.StatusOK, body)
 }

@@ -163,7 +163,7 @@ func TestSlow_header_is_cut(t *testing.T) {
 func TestHeader_has_a_limit(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	a := b.call(t, http.MethodGet, orders, "", "X-Filler", strings.Repeat("x", 40<<10))
+	a := b.call(t, http.MethodGet, orders, "", "X-Filler", strings.Repeat("x", 264<<10))
 	wantStatus(t, a, http.StatusRequestHeaderFieldsTooLarge)
 }
 
@@ -188,7 +188,7 @@ func TestServer_bounds_what_a_client_can_take(t *testing.T) {
 	log := &logBuffer{}
 	server := api.NewServer(http.NotFoundHandler(), 40*time.Second, slog.New(slog.NewTextHandler(log, nil)))
 	if server.ReadHeaderTimeout != 5*time.Second || server.ReadTimeout != 15*time.Second ||
-		server.IdleTimeout != 60*time.Second || server.MaxHeaderBytes != 32<<10 {
+		server.IdleTimeout != 60*time.Second || server.MaxHeaderBytes != 256<<10 {
 		t.Errorf("limits %v %v %v %d", server.ReadHeaderTimeout, server.ReadTimeout, server.IdleTimeout, server.MaxHeaderBytes)
 	}
 	// The clock of the answer starts before the body is read.

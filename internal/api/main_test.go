@@ -16,13 +16,16 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"sperrd/internal/api"
+	"sperrd/internal/authz"
 	"sperrd/internal/makod"
 	"sperrd/internal/makod/makodtest"
+	"sperrd/internal/mcpserver"
 	"sperrd/internal/postgres"
 	"sperrd/internal/postgres/postgrestest"
 	"sperrd/internal/sperr"
 	"sperrd/internal/webhook"
 	"sperrd/internal/werktag"
+	"sperrd/policies"
 )
 
 func TestMain(m *testing.M) { os.Exit(postgrestest.Run(m)) }
@@ -66,7 +69,14 @@ func newBench(t *testing.T, changes ...func(*settings)) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := settings{options: api.Options{Verifier: verifier, Now: clock, Logger: logger}, server: func(*http.Server) {}}
+	authorizer, err := authz.New("sperrd.cedar", policies.Sperrd, api.Actions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := settings{
+		options: api.Options{Tenant: tenant, Verifier: verifier, Authorizer: authorizer, Now: clock, Logger: logger},
+		server:  func(*http.Server) {},
+	}
 	for _, change := range changes {
 		change(&set)
 	}
@@ -87,6 +97,9 @@ func newBench(t *testing.T, changes ...func(*settings)) *bench {
 		RequestTimeout: 30 * time.Second, Lease: 60 * time.Second, FirstBackoff: 30 * time.Second, MaxBackoff: 2 * time.Hour,
 		Now: clock, Logger: logger,
 	})
+	if set.options.MCP == nil {
+		set.options.MCP = mcpserver.NewHandler(mcpserver.Options{Repository: set.options.Repository, Now: clock, Version: "test", Logger: logger})
+	}
 	b.url = serve(t, api.NewHandler(set.options), logger, set.server)
 	return b
 }

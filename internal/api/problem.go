@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -10,6 +11,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"sperrd/internal/authn"
+	"sperrd/internal/authz"
 	"sperrd/internal/sperr"
 )
 
@@ -47,14 +50,33 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 		e.raise(slog.LevelWarn)
 		e.add(slog.Any("error", err))
 		w.Header().Set("Retry-After", retryAfter)
-		if changesAnOrder(e.action) {
+		if changesAnOrder(e.action) && !errors.Is(err, authn.ErrUnavailable) {
 			p.Detail = detailUnknown
 		}
+	case http.StatusUnauthorized:
+		if errors.Is(err, authn.ErrUnauthenticated) {
+			w.Header().Set("WWW-Authenticate", challenge(err))
+			e.add(slog.String("reason", err.Error()))
+		}
+	case http.StatusForbidden:
+		if denial, ok := errors.AsType[*authz.Denial](err); ok && denial.Failed {
+			e.raise(slog.LevelError)
+		}
+		e.add(slog.String("reason", err.Error()))
 	case http.StatusRequestEntityTooLarge:
 		// The rest of the body is not read: it must not be taken for a next request.
 		w.Header().Set("Connection", "close")
 	}
 	_ = writeBody(w, p.Status, "application/problem+json", p) // a problem always marshals
+}
+
+// challenge says how to authenticate (RFC 6750, 3).
+func challenge(err error) string {
+	const scheme = `Bearer realm="sperrd"`
+	if errors.Is(err, errNoToken) {
+		return scheme
+	}
+	return scheme + `, error="invalid_token"`
 }
 
 // detailUnknown is the detail of a 503 where the call may have taken effect all the

@@ -26,7 +26,11 @@ func problems(t *testing.T) map[string]answer {
 	pending := b.create(t, minimal("sperrung")).ID
 	wantStatus(t, b.deliver(t, sample(t, "17115-fixed-date.json")), http.StatusCreated)
 
+	g := newGuarded(t)
+
 	all := map[string]answer{
+		"unauthenticated":        g.get(t, orders),
+		"forbidden":              g.as(t, claims{"mako_roles": []string{"LF"}}, http.MethodGet, orders, ""),
 		"invalid_json":           b.call(t, http.MethodPost, orders, `{"malo_id":}`),
 		"invalid_body":           b.call(t, http.MethodPost, orders, `{"MALO_ID":"51238696012"}`),
 		"invalid_parameter":      b.get(t, orders+"?limit=0"),

@@ -10,18 +10,10 @@ import (
 	"sperrd/internal/sperr"
 )
 
-// The actions a caller needs permission for.
-const (
-	actionNone    = "none" // authenticated by a signature, or open
-	actionRead    = "read-sperr-order"
-	actionCreate  = "create-sperr-order"
-	actionExecute = "execute-sperr-order"
-	actionCancel  = "cancel-sperr-order"
-)
-
 const (
 	ordersPath  = "/api/v1/sperr-orders"
 	rejectsPath = "/api/v1/webhook-rejects"
+	mcpPath     = "/mcp"
 )
 
 // handler answers a request, or returns why it cannot; writeError answers then.
@@ -31,30 +23,32 @@ type handler func(http.ResponseWriter, *http.Request) error
 type route struct {
 	method  string
 	pattern string
-	action  string
+	access  access
 	handle  handler
 }
 
 // table is every route there is.
 func (s *server) table() []route {
 	return []route{
-		{http.MethodPost, "/webhook", actionNone, s.handleWebhook},
+		{http.MethodPost, "/webhook", openFor("its Standard Webhooks signature authenticates makod, which has no token of this service"), s.handleWebhook},
 
-		{http.MethodGet, ordersPath, actionRead, s.handleList},
-		{http.MethodPost, ordersPath, actionCreate, s.handleCreate},
-		{http.MethodGet, ordersPath + "/stats", actionRead, s.handleStats},
-		{http.MethodGet, ordersPath + "/{id}", actionRead, s.handleOrder},
-		{http.MethodGet, ordersPath + "/{id}/history", actionRead, s.handleHistory},
-		{http.MethodPut, ordersPath + "/{id}/execute", actionExecute, s.handleExecute},
-		{http.MethodPut, ordersPath + "/{id}/fail", actionExecute, s.handleFail},
-		{http.MethodPut, ordersPath + "/{id}/cancel", actionCancel, s.handleCancel},
-		{http.MethodPost, ordersPath + "/{id}/iftsta/reset", actionExecute, s.handleResetIFTSTA},
+		{http.MethodGet, ordersPath, needs(actionRead), s.handleList},
+		{http.MethodPost, ordersPath, needs(actionCreate), s.handleCreate},
+		{http.MethodGet, ordersPath + "/stats", needs(actionRead), s.handleStats},
+		{http.MethodGet, ordersPath + "/{id}", needs(actionRead), s.handleOrder},
+		{http.MethodGet, ordersPath + "/{id}/history", needs(actionRead), s.handleHistory},
+		{http.MethodPut, ordersPath + "/{id}/execute", needs(actionExecute), s.handleExecute},
+		{http.MethodPut, ordersPath + "/{id}/fail", needs(actionExecute), s.handleFail},
+		{http.MethodPut, ordersPath + "/{id}/cancel", needs(actionCancel), s.handleCancel},
+		{http.MethodPost, ordersPath + "/{id}/iftsta/reset", needs(actionExecute), s.handleResetIFTSTA},
 
-		{http.MethodGet, rejectsPath, actionRead, s.handleRejects},
-		{http.MethodGet, rejectsPath + "/{id}", actionRead, s.handleReject},
+		{http.MethodGet, rejectsPath, needs(actionRead), s.handleRejects},
+		{http.MethodGet, rejectsPath + "/{id}", needs(actionRead), s.handleReject},
 
-		{http.MethodGet, "/health/live", actionNone, s.handleLive},
-		{http.MethodGet, "/health/ready", actionNone, s.handleReady},
+		{http.MethodPost, mcpPath, needsOrMCPKey(actionRead), s.handleMCP},
+
+		{http.MethodGet, "/health/live", openFor("an orchestrator has no token, and it learns nothing but that the process runs"), s.handleLive},
+		{http.MethodGet, "/health/ready", openFor("a load balancer has no token, and it learns nothing but whether to send requests here"), s.handleReady},
 	}
 }
 
@@ -62,7 +56,7 @@ func (s *server) router() *chi.Mux {
 	mux := chi.NewRouter()
 	mux.Use(s.logRequest, secureHeaders, recoverPanic)
 	for _, route := range s.routes {
-		serve := answer(route)
+		serve := s.answer(route)
 		mux.Method(route.method, route.pattern, serve)
 		if route.method == http.MethodGet {
 			mux.Method(http.MethodHead, route.pattern, serve)
@@ -73,11 +67,15 @@ func (s *server) router() *chi.Mux {
 	return mux
 }
 
-// answer serves a route and writes what its handler could not.
-func answer(route route) http.HandlerFunc {
+// answer serves a route to whom it is for, and writes what its handler could not.
+func (s *server) answer(route route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		entryOf(r.Context()).action = route.action
-		if err := route.handle(w, r); err != nil {
+		entryOf(r.Context()).action = route.access.name()
+		admitted, err := s.admit(route.access, r)
+		if err == nil {
+			err = route.handle(w, admitted)
+		}
+		if err != nil {
 			writeError(w, r, err)
 		}
 	}

@@ -35,16 +35,21 @@ func TestRouter_serves_the_table_and_nothing_else(t *testing.T) {
 	}
 }
 
-func TestTable_names_the_action_of_each_route(t *testing.T) {
+func TestTable_says_who_may_call_each_route(t *testing.T) {
 	t.Parallel()
 	got := map[string]string{}
 	for _, r := range api.Table() {
 		got[r.Method+" "+r.Pattern] = r.Action
+		if (r.Action == "") == (r.Open == "") {
+			t.Errorf("%s %s: action %q, open for the reason %q; want one of the two", r.Method, r.Pattern, r.Action, r.Open)
+		}
 	}
+	const open = ""
 	want := map[string]string{
-		"POST /webhook":                   "none",
-		"GET /health/live":                "none",
-		"GET /health/ready":               "none",
+		"POST /webhook":                   open,
+		"GET /health/live":                open,
+		"GET /health/ready":               open,
+		"POST /mcp":                       "read-sperr-order",
 		"GET " + orders:                   "read-sperr-order",
 		"POST " + orders:                  "create-sperr-order",
 		"GET " + orders + "/stats":        "read-sperr-order",
@@ -63,10 +68,24 @@ func TestTable_names_the_action_of_each_route(t *testing.T) {
 	}
 }
 
+func TestActions_are_those_of_the_table(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	for _, r := range api.Table() {
+		if r.Action != "" {
+			asked = append(asked, r.Action)
+		}
+	}
+	slices.Sort(asked)
+	if diff := cmp.Diff(slices.Compact(asked), slices.Sorted(slices.Values(api.Actions()))); diff != "" {
+		t.Errorf("actions (-table +Actions):\n%s", diff)
+	}
+}
+
 func TestRouter_answers_unknown_paths_with_a_problem(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for _, path := range []string{"/", "/api", "/api/v1", orders + "/", orders + "/x/y/z", "/webhook/", "/metrics", "/mcp", "/health", "/api/v1/fristen"} {
+	for _, path := range []string{"/", "/api", "/api/v1", orders + "/", orders + "/x/y/z", "/webhook/", "/metrics", "/mcp/", "/health", "/api/v1/fristen"} {
 		wantProblem(t, b.get(t, path), http.StatusNotFound, "not_found")
 		wantProblem(t, b.call(t, "BREW", path, ""), http.StatusNotFound, "not_found")
 	}
@@ -78,6 +97,8 @@ func TestRouter_names_the_methods_a_path_takes(t *testing.T) {
 	const id = "/0b7c1e2a-1111-4000-8000-000000000001"
 	for _, c := range []struct{ method, path, allow string }{
 		{"GET", "/webhook", "POST"},
+		{"GET", "/mcp", "POST"},
+		{"DELETE", "/mcp", "POST"},
 		{"DELETE", orders, "GET, HEAD, POST"},
 		{"OPTIONS", orders, "GET, HEAD, POST"},
 		{"BREW", orders, "GET, HEAD, POST"},

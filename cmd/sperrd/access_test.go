@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sperrd/internal/authn/authntest"
+	"sperrd/internal/postgres/postgrestest"
+)
+
+const ordersRoute = "/api/v1/sperr-orders"
+
+// guardedTOML is the configuration of a sperrd that asks for the tokens of an issuer.
+func guardedTOML(s setup, issuer string) string {
+	s.more = fmt.Sprintf("[oidc]\nissuer = %q\naudience = %q\n%s", issuer, authntest.Audience, s.more)
+	return with(s.toml(), "allow_insecure_no_auth", "")
+}
+
+// as makes one request with a token of the tenant of these tests.
+func (i *instance) as(t *testing.T, issuer *authntest.Issuer, method, path, body string) (status int, answer string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, i.base+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+issuer.Token(t, map[string]any{"mako_tenant": tenant}))
+	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	read, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(read)
+}
+
+func TestServe_asks_for_tokens_and_takes_a_new_key_of_the_issuer_at_once(t *testing.T) {
+	t.Parallel()
+	issuer := authntest.Start(t)
+	s := setup{port: freePort(t), database: postgrestest.NewURL(t), makod: newMarket(t).url}
+	i := startTOML(t, s.port, guardedTOML(s, issuer.URL()))
+	i.awaitReady(t)
+	// The first request already finds the keys.
+	if status, body := i.as(t, issuer, http.MethodGet, ordersRoute, ""); status != http.StatusOK {
+		t.Errorf("with a token: %d %s", status, body)
+	}
+	if status, body, err := i.get(t, ordersRoute); err != nil || status != http.StatusUnauthorized {
+		t.Errorf("without a token: %d %s, %v", status, body, err)
+	}
+	if _, body, _ := i.get(t, "/health/ready"); body != `{"ready":true,"warnings":[]}` {
+		t.Errorf("readiness %s", body)
+	}
+	issuer.Rotate(t)
+	if status, body := i.as(t, issuer, http.MethodGet, ordersRoute, ""); status != http.StatusOK {
+		t.Errorf("with a token of the new key: %d %s", status, body)
+	}
+	if log := i.log.String(); strings.Contains(log, "INSECURE") || !strings.Contains(log, `"audience":"sperrd"`) || !strings.Contains(log, "audience mapper") {
+		t.Errorf("log:\n%s", log)
+	}
+}
+
+func TestServe_starts_without_its_issuer_and_recovers_by_itself(t *testing.T) {
+	t.Parallel()
+	issuer := authntest.Start(t)
+	issuer.SetDown(true)
+	m := newMarket(t)
+	s := setup{port: freePort(t), database: postgrestest.NewURL(t), makod: m.url}
+	i := startTOML(t, s.port, guardedTOML(s, issuer.URL()))
+	i.awaitReady(t)
+	status, body := i.as(t, issuer, http.MethodGet, ordersRoute, "")
+	if status != http.StatusServiceUnavailable || !strings.Contains(body, `"code":"unavailable"`) {
+		t.Errorf("without keys: %d %s", status, body)
+	}
+	if _, body, _ := i.get(t, "/health/ready"); !strings.Contains(body, "tokens cannot be checked yet") {
+		t.Errorf("readiness %s", body)
+	}
+	m.order(t, i, maloID(1)) // the market needs no token
+	issuer.SetDown(false)
+	await(t, func() (bool, string) {
+		status, body := i.as(t, issuer, http.MethodGet, ordersRoute, "")
+		return status == http.StatusOK, fmt.Sprintf("%d %s", status, body)
+	})
+	if log := i.log.String(); !strings.Contains(log, `"level":"WARN","msg":"keys of the OIDC provider could not be fetched"`) {
+		t.Errorf("log:\n%s", log)
+	}
+}
+
+func TestServe_tells_both_names_of_an_issuer_that_calls_itself_something_else(t *testing.T) {
+	t.Parallel()
+	issuer := authntest.Start(t)
+	issuer.SetIssuer("https://keycloak.example/realms/other")
+	s := setup{port: freePort(t), database: postgrestest.NewURL(t), makod: newMarket(t).url}
+	i := startTOML(t, s.port, guardedTOML(s, issuer.URL()))
+	await(t, func() (bool, string) {
+		log := i.log.String()
+		return strings.Contains(log, issuer.URL()) && strings.Contains(log, "https://keycloak.example/realms/other"), log
+	})
+	i.awaitReady(t)
+	if status, _ := i.as(t, issuer, http.MethodGet, ordersRoute, ""); status != http.StatusServiceUnavailable {
+		t.Errorf("status %d", status)
+	}
+}
+
+func TestServe_open_to_everybody_says_so_at_start_and_in_readiness(t *testing.T) {
+	t.Parallel()
+	s := setup{port: freePort(t), database: postgrestest.NewURL(t), makod: newMarket(t).url}
+	i := startTOML(t, s.port, with(s.toml(), "inbound_hmac_secret", ""))
+	i.awaitReady(t)
+	_, body, err := i.get(t, "/health/ready")
+	for _, open := range []string{"INSECURE: allow_insecure_no_auth", "INSECURE: inbound_hmac_secret"} {
+		if err != nil || !strings.Contains(body, open) || !strings.Contains(i.log.String(), open) {
+			t.Errorf("readiness %s, %v, log:\n%s\nwant both to say %s", body, err, i.log.String(), open)
+		}
+	}
+}
+
+func TestCheck_asks_the_issuer_for_its_keys(t *testing.T) {
+	t.Parallel()
+	issuer := authntest.Start(t)
+	m := newMarket(t)
+	s := setup{port: 8780, database: postgrestest.NewURL(t), makod: m.url, erp: m.url}
+	_, stdout, _ := command(t, guardedTOML(s, issuer.URL()), "check")
+	want := []string{
+		"configuration ok", "webhook ok", "calendar ok", "database ok", "clock ok", "schema ok", "outbox ok",
+		"oidc ok", "makod ok", "erp ok",
+	}
+	if diff := cmp.Diff(want, levels(stdout)); diff != "" {
+		t.Errorf("findings (-want +got):\n%s\n%s", diff, stdout)
+	}
+	if !strings.Contains(stdout, "ok    oidc           1 keys") {
+		t.Errorf("findings:\n%s", stdout)
+	}
+	issuer.SetDown(true)
+	code, stdout, _ := command(t, guardedTOML(s, issuer.URL()), "check")
+	if code != exitFailure || !strings.Contains(stdout, "fail  oidc ") {
+		t.Errorf("exit code %d, findings:\n%s", code, stdout)
+	}
+}

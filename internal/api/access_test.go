@@ -1,0 +1,359 @@
+package api_test
+
+import (
+	"bytes"
+	"log/slog"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/google/go-cmp/cmp"
+
+	"sperrd/internal/api"
+	"sperrd/internal/authn"
+	"sperrd/internal/authn/authntest"
+	"sperrd/internal/authz"
+	"sperrd/policies"
+)
+
+// guarded is a bench that asks for the tokens of an issuer.
+type guarded struct {
+	*bench
+	issuer *authntest.Issuer
+}
+
+const mcpKey = "mcp-key-0001"
+
+func newGuarded(t *testing.T, changes ...func(*settings)) guarded {
+	t.Helper()
+	g := guarded{issuer: authntest.Start(t)}
+	g.issuer.Now = func() time.Time { return now }
+	authenticator := authn.New(authn.Options{Issuer: g.issuer.URL(), Audience: authntest.Audience, Now: g.issuer.Now})
+	if err := authenticator.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	changes = append([]func(*settings){func(s *settings) { s.options.Authenticator, s.options.MCPKey = authenticator, mcpKey }}, changes...)
+	g.bench = newBench(t, changes...)
+	return g
+}
+
+// as sends a request with a token of these claims beside the good ones.
+func (g guarded) as(t *testing.T, claims map[string]any, method, path, body string) answer {
+	t.Helper()
+	return g.call(t, method, path, body, "Authorization", "Bearer "+g.issuer.Token(t, claims))
+}
+
+type claims = map[string]any
+
+// openRoutes are the routes without a token. Each one that joins them needs a reason
+// in the table and a place here.
+var openRoutes = []string{
+	"POST /webhook", "GET /health/live", "HEAD /health/live", "GET /health/ready", "HEAD /health/ready",
+}
+
+// routed is what the router serves, as method and pattern.
+func routed(t *testing.T) [][2]string {
+	t.Helper()
+	var all [][2]string
+	err := chi.Walk(api.NewHandler(api.Options{}).(chi.Routes), func(method, pattern string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+		all = append(all, [2]string{method, pattern})
+		return nil
+	})
+	if err != nil || len(all) < 15 {
+		t.Fatalf("%d routes, %v", len(all), err)
+	}
+	return all
+}
+
+func TestEvery_route_but_the_open_ones_asks_for_a_token_a_role_and_the_tenant(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t)
+	id := g.create(t, minimal("sperrung"))
+	before := g.count(t, `SELECT count(*) FROM sperr_order_history`)
+	var open []string
+	for _, route := range routed(t) {
+		method, pattern := route[0], route[1]
+		path := strings.ReplaceAll(pattern, "{id}", id)
+		body := ""
+		if method == http.MethodPost || method == http.MethodPut {
+			body = `{}`
+		}
+		bare := g.call(t, method, path, body)
+		if bare.status != http.StatusUnauthorized || bare.header.Get("WWW-Authenticate") == "" {
+			open = append(open, method+" "+pattern)
+			continue
+		}
+		for name, refused := range map[string]claims{
+			"role LF": {"mako_roles": []string{"LF"}}, "no role": {"mako_roles": nil},
+			"foreign tenant": {"mako_tenant": lf}, "no tenant": {"mako_tenant": nil},
+		} {
+			if a := g.as(t, refused, method, path, body); a.status != http.StatusForbidden {
+				t.Errorf("%s %s with %s: %d %s", method, pattern, name, a.status, a.body)
+			}
+		}
+	}
+	slices.Sort(open)
+	if diff := cmp.Diff(slices.Sorted(slices.Values(openRoutes)), open); diff != "" {
+		t.Errorf("routes without a token (-want +got):\n%s", diff)
+	}
+	if after := g.count(t, `SELECT count(*) FROM sperr_order_history`); after != before {
+		t.Errorf("what was refused left %d lines in the history", after-before)
+	}
+}
+
+func TestEvery_action_of_the_routes_is_in_the_policies_and_no_other(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	for _, r := range api.Table() {
+		if r.Action != "" {
+			asked = append(asked, r.Action)
+		}
+	}
+	if _, err := authz.New("sperrd.cedar", policies.Sperrd, asked); err != nil {
+		t.Error(err)
+	}
+	for i := range asked { // a policy that loses its line
+		broken := bytes.ReplaceAll(policies.Sperrd, []byte(`"`+asked[i]+`"`), []byte(`"another"`))
+		if _, err := authz.New("sperrd.cedar", broken, asked); err == nil {
+			t.Errorf("policies without %s are taken", asked[i])
+		}
+	}
+}
+
+func TestNB_of_the_tenant_reaches_every_route(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t)
+	id := g.create(t, minimal("sperrung"))
+	for _, route := range routed(t) {
+		a := g.as(t, nil, route[0], strings.ReplaceAll(route[1], "{id}", id), "")
+		if a.status == http.StatusForbidden || (a.status == http.StatusUnauthorized && route[1] != "/webhook") {
+			t.Errorf("%s %s: %d %s", route[0], route[1], a.status, a.body)
+		}
+	}
+}
+
+// create queues an operator's order and returns its id.
+func (g guarded) create(t *testing.T, body string) string {
+	t.Helper()
+	return decode[order](t, g.as(t, nil, http.MethodPost, orders, body), http.StatusCreated).ID
+}
+
+func TestRefusal_comes_before_any_look_at_body_query_and_order(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t)
+	known := g.create(t, minimal("sperrung"))
+	var bodies []string
+	for _, path := range []string{"/" + known, "/0b7c1e2a-1111-4000-8000-000000000001", "/x", "/" + known + "?x=1"} {
+		path, query, _ := strings.Cut(path, "?")
+		for _, body := range []string{`{}`, `{`, strings.Repeat(" ", 1<<20+1)} {
+			wantProblem(t, g.call(t, http.MethodPut, orders+path+"/execute?"+query, body), http.StatusUnauthorized, "unauthenticated")
+			a := g.as(t, claims{"mako_roles": []string{"LF"}}, http.MethodPut, orders+path+"/execute?"+query, body)
+			wantProblem(t, a, http.StatusForbidden, "forbidden")
+			bodies = append(bodies, string(a.body))
+		}
+	}
+	bodies = append(bodies, string(g.as(t, claims{"mako_tenant": lf, "sub": "spy-4711"}, http.MethodGet, orders, "").body))
+	if slices.Sort(bodies); len(slices.Compact(bodies)) != 1 {
+		t.Errorf("the refusals differ: %q", slices.Compact(bodies))
+	}
+	for _, told := range []string{"spy-4711", tenant, lf, "NB", "LF", authntest.Subject} {
+		if strings.Contains(bodies[0], told) {
+			t.Errorf("the refusal tells %q: %s", told, bodies[0])
+		}
+	}
+}
+
+func TestClaims_of_odd_shape_never_become_a_role_or_a_tenant(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t)
+	many := func(last string) []string {
+		roles := slices.Repeat([]string{"role-0815"}, 10_000)
+		return append(roles, last)
+	}
+	for name, c := range map[string]struct {
+		claims claims
+		status int
+	}{
+		"array with NB":            {claims{"mako_roles": []string{"NB"}}, 200},
+		"NB among others":          {claims{"mako_roles": []string{"LF", "NB"}}, 200},
+		"NB last of 10,001":        {claims{"mako_roles": many("NB")}, 200},
+		"10,001 others":            {claims{"mako_roles": many("LF")}, 403},
+		"role as string":           {claims{"mako_roles": "NB"}, 403},
+		"role in small":            {claims{"mako_roles": []string{"nb"}}, 403},
+		"empty array":              {claims{"mako_roles": []string{}}, 403},
+		"missing":                  {claims{"mako_roles": nil}, 403},
+		"entity":                   {claims{"mako_roles": claims{"type": "NB", "id": "x"}}, 403},
+		"nested":                   {claims{"mako_roles": [][]string{{"NB"}}}, 403},
+		"number among the strings": {claims{"mako_roles": []any{"NB", 1}}, 403},
+		"Keycloak's own roles":     {claims{"mako_roles": nil, "realm_access": claims{"roles": []string{"NB"}}}, 403},
+		"tenant as number":         {claims{"mako_tenant": 9900357000004}, 403},
+		"tenant as array":          {claims{"mako_tenant": []string{tenant}}, 403},
+		"tenant of another":        {claims{"mako_tenant": "9900357000003"}, 403},
+		"tenant with a blank":      {claims{"mako_tenant": tenant + " "}, 403},
+		"tenant missing":           {claims{"mako_tenant": nil}, 403},
+	} {
+		if a := g.as(t, c.claims, http.MethodGet, orders, ""); a.status != c.status {
+			t.Errorf("%s: %d, want %d; %s", name, a.status, c.status, a.body)
+		}
+	}
+}
+
+func TestToken_stands_in_one_Authorization_header_and_nowhere_else(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t)
+	token := g.issuer.Token(t, nil)
+	for _, value := range []string{"Bearer " + token, "bearer " + token, "BEARER  " + token + " "} {
+		wantStatus(t, g.call(t, http.MethodGet, orders, "", "Authorization", value), http.StatusOK)
+	}
+	for _, value := range []string{
+		"", "Bearer", "Bearer ", token, "Basic " + token, "Bearer" + token, "Bearer " + token + ", Bearer " + token,
+		"Bearer " + token + " x", "Bearer\t" + token, "DPoP " + token, "Bearer " + mcpKey, "Bearer \xff" + token,
+	} {
+		wantProblem(t, g.call(t, http.MethodGet, orders, "", "Authorization", value), http.StatusUnauthorized, "unauthenticated")
+	}
+	twice := http.Header{"Authorization": {"Bearer " + token, "Bearer " + token}}
+	wantProblem(t, g.send(t, http.MethodGet, orders, http.NoBody, twice), http.StatusUnauthorized, "unauthenticated")
+	wantStatus(t, g.call(t, http.MethodGet, orders+"?access_token="+token, ""), http.StatusUnauthorized)
+	wantStatus(t, g.call(t, http.MethodGet, orders, "", "Cookie", "access_token="+token), http.StatusUnauthorized)
+	wantStatus(t, g.call(t, http.MethodGet, orders, "", "X-Forwarded-User", "admin"), http.StatusUnauthorized)
+}
+
+func TestRefused_token_is_told_in_general_and_logged_with_its_reason(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t)
+	expired := g.as(t, claims{"exp": now.Add(-time.Hour).Unix()}, http.MethodGet, orders, "")
+	if p := wantProblem(t, expired, http.StatusUnauthorized, "unauthenticated"); p.Detail != "The token has expired." {
+		t.Errorf("detail %q", p.Detail)
+	}
+	account := g.as(t, claims{"aud": "account", "azp": "sperrd"}, http.MethodGet, orders, "")
+	if p := wantProblem(t, account, http.StatusUnauthorized, "unauthenticated"); strings.Contains(p.Detail, "account") {
+		t.Errorf("detail %q", p.Detail)
+	}
+	if got, want := account.header.Get("WWW-Authenticate"), `Bearer realm="sperrd", error="invalid_token"`; got != want {
+		t.Errorf("WWW-Authenticate %q, want %q", got, want)
+	}
+	bare := g.get(t, orders)
+	if got, want := bare.header.Get("WWW-Authenticate"), `Bearer realm="sperrd"`; got != want {
+		t.Errorf("WWW-Authenticate %q, want %q", got, want)
+	}
+	denied := g.as(t, claims{"mako_roles": "NB", "sub": "u-77"}, http.MethodGet, orders, "")
+	wantStatus(t, denied, http.StatusForbidden)
+
+	lines := g.log.requests(t)
+	for i, want := range []string{"expired at 2026-09-03T07:00:00Z", "audience mapper", "bearer token is needed", "no policy permits read-sperr-order"} {
+		if reason, _ := lines[i]["reason"].(string); !strings.Contains(reason, want) {
+			t.Errorf("reason %q, want it to say %q", reason, want)
+		}
+	}
+	if got := lines[3]; got["subject"] != "u-77" || got["caller_tenant"] != tenant || !strings.Contains(got["ignored"].(string), "mako_roles is a string") {
+		t.Errorf("line of the denial: %v", got)
+	}
+	if strings.Contains(g.log.String(), "eyJ") {
+		t.Errorf("a token stands in the log:\n%s", g.log)
+	}
+}
+
+func TestHistory_names_the_subject_of_the_token(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t)
+	a := g.as(t, claims{"sub": "disponent-1"}, http.MethodPost, orders, minimal("sperrung"))
+	id := decode[order](t, a, http.StatusCreated).ID
+	wantStatus(t, g.as(t, claims{"sub": "monteur-2"}, http.MethodPut, orders+"/"+id+"/execute", ""), http.StatusNoContent)
+	type entry struct{ Actor, Action string }
+	got := decode[[]entry](t, g.as(t, nil, http.MethodGet, orders+"/"+id+"/history", ""), http.StatusOK)
+	if diff := cmp.Diff([]entry{{"disponent-1", "created"}, {"monteur-2", "executed"}}, got); diff != "" {
+		t.Errorf("history (-want +got):\n%s", diff)
+	}
+}
+
+func TestPolicy_that_fails_denies_and_is_an_error_in_the_log(t *testing.T) {
+	t.Parallel()
+	policy := string(policies.Sperrd) + `forbid (principal, action, resource) when { context.principal_rolls.contains("LF") };`
+	authorizer, err := authz.New("sperrd.cedar", []byte(policy), api.Actions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newGuarded(t, func(s *settings) { s.options.Authorizer = authorizer })
+	wantProblem(t, g.as(t, nil, http.MethodGet, orders, ""), http.StatusForbidden, "forbidden")
+	line := g.log.requests(t)[0]
+	if reason, _ := line["reason"].(string); line["level"] != slog.LevelError.String() || !strings.Contains(reason, "principal_rolls") {
+		t.Errorf("line %v", line)
+	}
+	if authorizer.Failures() != 1 {
+		t.Errorf("%d failures counted", authorizer.Failures())
+	}
+}
+
+func TestWithout_keys_REST_waits_and_the_market_does_not(t *testing.T) {
+	t.Parallel()
+	issuer := authntest.Start(t)
+	issuer.Now = func() time.Time { return now }
+	issuer.SetDown(true)
+	authenticator := authn.New(authn.Options{Issuer: issuer.URL(), Audience: authntest.Audience, Now: issuer.Now})
+	if err := authenticator.Refresh(t.Context()); err == nil {
+		t.Fatal("keys of an issuer that is down")
+	}
+	b := newBench(t, func(s *settings) { s.options.Authenticator, s.options.MCPKey = authenticator, mcpKey })
+	g := guarded{b, issuer}
+
+	a := g.as(t, nil, http.MethodPost, orders, minimal("sperrung"))
+	p := wantProblem(t, a, http.StatusServiceUnavailable, "unavailable")
+	if a.header.Get("Retry-After") == "" || !strings.Contains(p.Detail, "Nothing was done") {
+		t.Errorf("Retry-After %q, detail %q", a.header.Get("Retry-After"), p.Detail)
+	}
+	wantStatus(t, g.get(t, orders), http.StatusUnauthorized) // no token is no token
+	wantStatus(t, g.deliver(t, sample(t, "17117.json")), http.StatusCreated)
+	ready := g.get(t, "/health/ready")
+	wantStatus(t, ready, http.StatusOK)
+	if !strings.Contains(string(ready.body), "tokens cannot be checked") {
+		t.Errorf("readiness %s", ready.body)
+	}
+
+	issuer.SetDown(false)
+	if err := authenticator.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantStatus(t, g.as(t, nil, http.MethodGet, orders, ""), http.StatusOK)
+	if ready := g.get(t, "/health/ready"); string(ready.body) != `{"ready":true,"warnings":[]}` {
+		t.Errorf("readiness %s", ready.body)
+	}
+}
+
+func TestOpen_service_names_its_callers_and_says_so_in_readiness(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, func(s *settings) { s.options.Warnings = []string{"INSECURE: nobody is asked"} })
+	id := b.create(t, minimal("sperrung")).ID
+	if history := b.get(t, orders+"/"+id+"/history"); !strings.Contains(string(history.body), `"actor":"dev-admin"`) {
+		t.Errorf("history %s", history.body)
+	}
+	if ready := b.get(t, "/health/ready"); string(ready.body) != `{"ready":true,"warnings":["INSECURE: nobody is asked"]}` {
+		t.Errorf("readiness %s", ready.body)
+	}
+}
+
+func TestHandlers_are_served_by_the_table_alone(t *testing.T) {
+	t.Parallel()
+	// What is registered beside the table asks nobody for a token.
+	files, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !strings.HasSuffix(file.Name(), ".go") || strings.HasSuffix(file.Name(), "_test.go") || file.Name() == "routes.go" {
+			continue
+		}
+		text, err := os.ReadFile(file.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, call := range []string{"chi.NewRouter", "http.NewServeMux", ".HandleFunc(", ".Handle(", "http.DefaultServeMux"} {
+			if bytes.Contains(text, []byte(call)) {
+				t.Errorf("%s has %s: routes stand in routes.go", file.Name(), call)
+			}
+		}
+	}
+}
