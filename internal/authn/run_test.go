@@ -1,0 +1,227 @@
+package authn
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sperrd/internal/authn/authntest"
+)
+
+func (b *bench) unknown(t *testing.T) string {
+	t.Helper()
+	return b.issuer.Sign(t, b.issuer.Key(), map[string]any{"kid": rand.Text()}, b.issuer.Claims(nil))
+}
+
+func TestAuthenticate_without_keys_is_unavailable(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	_, err := b.authn.Authenticate(t.Context(), b.issuer.Token(t, nil))
+	if !errors.Is(err, ErrUnavailable) || errors.Is(err, ErrUnauthenticated) {
+		t.Errorf("error %v", err)
+	}
+	b.mustRefuse(t, "no token", "") // which no key would make good
+	if got := b.issuer.Discoveries(); got != 0 {
+		t.Errorf("%d requests to the provider", got)
+	}
+}
+
+func TestRun_recovers_from_a_provider_that_is_down_at_first(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.issuer.SetDown(true)
+	b.start(t)
+	line := b.lines.await(t, "keys of the OIDC provider could not be fetched")
+	if line["level"] != "WARN" || line["issuer"] != b.issuer.URL() || line["keys"] != "0" || !strings.Contains(line["reason"], "EOF") {
+		t.Errorf("line %v", line)
+	}
+	token := b.issuer.Token(t, nil)
+	if _, err := b.authn.Authenticate(t.Context(), token); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("error %v", err)
+	}
+	b.issuer.SetDown(false)
+	line = b.lines.await(t, "keys of the OIDC provider fetched")
+	if line["level"] != "INFO" || line["issuer"] != b.issuer.URL() || line["audience"] != "sperrd" || line["keys"] != "1" || line["hint"] != mapperHint {
+		t.Errorf("line %v", line)
+	}
+	b.mustPass(t, token)
+}
+
+func TestRun_a_rotated_key_is_known_within_one_request(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.run(t)
+	old := b.issuer.Token(t, nil)
+	for range 3 { // a fetch that brings a key delays no other
+		b.issuer.Rotate(t)
+		b.mustPass(t, b.issuer.Token(t, nil))
+	}
+	if fetches, discoveries := b.issuer.KeyFetches(), b.issuer.Discoveries(); fetches != 4 || discoveries != 1 {
+		t.Errorf("%d fetches of the keys and %d of the discovery document", fetches, discoveries)
+	}
+	b.mustRefuse(t, old, "the provider was asked for new ones")
+}
+
+func TestRun_requests_for_a_new_key_share_one_fetch(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.run(t)
+	b.issuer.Rotate(t)
+	hold := b.issuer.Hang(authntest.KeySet)
+	var requests sync.WaitGroup
+	token := b.issuer.Token(t, nil)
+	for range 100 {
+		requests.Go(func() {
+			if _, err := b.authn.Authenticate(t.Context(), token); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	<-hold.Reached()
+	hold.Release()
+	requests.Wait()
+	if got := b.issuer.KeyFetches(); got != 2 {
+		t.Errorf("%d fetches", got)
+	}
+}
+
+func TestRun_a_storm_of_unknown_keys_comes_to_nothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.run(t)
+	var tokens []string
+	for range 1000 {
+		tokens = append(tokens, b.unknown(t))
+	}
+	var requests sync.WaitGroup
+	for _, token := range tokens {
+		requests.Go(func() {
+			if _, err := b.authn.Authenticate(t.Context(), token); !errors.Is(err, ErrUnauthenticated) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+	requests.Wait()
+	if got := b.issuer.KeyFetches(); got != 2 {
+		t.Errorf("%d fetches", got)
+	}
+
+	// Nobody waits for a fetch that is not to be: this one would never end.
+	hold := b.issuer.Hang(authntest.KeySet)
+	b.mustRefuse(t, tokens[0], "asked for new ones a moment ago, and is again in 5s")
+	b.issuer.Rotate(t)
+	rotated := b.issuer.Token(t, nil)
+	b.advance(4 * time.Second)
+	b.mustRefuse(t, rotated, "is again in 1s")
+	hold.Release()
+	b.advance(time.Second)
+	b.mustPass(t, rotated)
+	if got := b.issuer.KeyFetches(); got != 3 {
+		t.Errorf("%d fetches", got)
+	}
+}
+
+func TestRun_a_failed_fetch_is_logged_and_bounded_too(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.run(t)
+	b.issuer.Answer(authntest.KeySet, 500)
+	b.mustRefuse(t, b.unknown(t), "the provider was asked for new ones")
+	line := b.lines.await(t, "keys of the OIDC provider could not be fetched")
+	if line["keys"] != "1" || !strings.Contains(line["reason"], "500") {
+		t.Errorf("line %v", line)
+	}
+	b.mustRefuse(t, b.unknown(t), "is again in 5s")
+	b.mustPass(t, b.issuer.Token(t, nil))
+
+	b.issuer.Answer(authntest.KeySet, 0)
+	b.advance(5 * time.Second)
+	b.mustRefuse(t, b.unknown(t), "the provider was asked for new ones")
+	b.lines.await(t, "keys of the OIDC provider fetched")
+}
+
+func TestRun_end_leaves_nobody_waiting(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	stop := b.start(t)
+	b.lines.await(t, "keys of the OIDC provider fetched")
+	hold := b.issuer.Hang(authntest.KeySet)
+	refused := make(chan error)
+	go func() {
+		_, err := b.authn.Authenticate(context.Background(), b.unknown(t))
+		refused <- err
+	}()
+	<-hold.Reached()
+	stop() // in the midst of a fetch
+	if err := <-refused; !errors.Is(err, ErrUnauthenticated) {
+		t.Errorf("error %v", err)
+	}
+	b.mustRefuse(t, b.unknown(t), "nobody fetches new ones")
+	if len(b.lines) > 0 {
+		t.Error("the end was logged as a failure")
+	}
+}
+
+func TestAuthenticate_waits_no_longer_than_its_context_lasts(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.run(t)
+	hold := b.issuer.Hang(authntest.KeySet)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-hold.Reached()
+		cancel()
+	}()
+	if _, err := b.authn.Authenticate(ctx, b.unknown(t)); !errors.Is(err, ErrUnauthenticated) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// seconds from the start, at which somebody asks each second, with a fetch by then.
+func stormOf(d *demand, start time.Time, duration time.Duration, news bool) (fetches []int) {
+	for s := range int(duration / time.Second) {
+		now := start.Add(time.Duration(s) * time.Second)
+		if ended, _ := d.ask(now); ended != nil {
+			<-d.wake
+			d.end(now, news)
+			fetches = append(fetches, s)
+		}
+	}
+	return fetches
+}
+
+func TestDemand_pauses_double_up_to_a_minute(t *testing.T) {
+	t.Parallel()
+	start := newClock().Now()
+	d := newDemand()
+	d.serve(true)
+	if got, want := fmt.Sprint(stormOf(d, start, 5*time.Minute, false)), "[0 5 15 35 75 135 195 255]"; got != want {
+		t.Errorf("fetches at %s, want %s", got, want)
+	}
+	// After exactly a minute of silence the storm may still go on, after more it is over.
+	again := start.Add(299*time.Second + longestPause)
+	if got, want := fmt.Sprint(stormOf(d, again, time.Minute, false)), "[0]"; got != want {
+		t.Errorf("after a minute: fetches at %s, want %s", got, want)
+	}
+	again = again.Add(59*time.Second + longestPause + time.Second)
+	if got, want := fmt.Sprint(stormOf(d, again, time.Minute, false)), "[0 5 15 35]"; got != want {
+		t.Errorf("after more than a minute: fetches at %s, want %s", got, want)
+	}
+}
+
+func TestDemand_a_new_key_ends_the_pauses(t *testing.T) {
+	t.Parallel()
+	start := newClock().Now()
+	d := newDemand()
+	d.serve(true)
+	stormOf(d, start, 35*time.Second, false)
+	stormOf(d, start.Add(35*time.Second), time.Second, true)
+	if got, want := fmt.Sprint(stormOf(d, start.Add(36*time.Second), 20*time.Second, false)), "[0 5 15]"; got != want {
+		t.Errorf("fetches at %s, want %s", got, want)
+	}
+}
