@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -50,7 +51,24 @@ func readEvent(r *http.Request, body []byte) (event.Event, error) {
 	if err := e.Validate(); err != nil {
 		return event.Event{}, eventFault(err)
 	}
-	return e, nil
+	return e, lookAtKind(e)
+}
+
+// lookAtKind checks what decides whether an event is ours. CloudEvents allows no
+// control character in any attribute; with one in these two an order would be passed
+// over as somebody else's event, and no trace of it be left.
+func lookAtKind(e event.Event) error {
+	invalid := &sperr.ValidationError{Subject: sperr.SubjectEvent}
+	workflow, _ := e.Extensions()["makoworkflow"].(string)
+	for _, attribute := range [][2]string{{"type", e.Type()}, {"makoworkflow", workflow}} {
+		if strings.ContainsFunc(attribute[1], unicode.IsControl) {
+			invalid.Fields = append(invalid.Fields, sperr.FieldError{Field: attribute[0], Reason: "has a control character"})
+		}
+	}
+	if invalid.Fields == nil {
+		return nil
+	}
+	return invalid
 }
 
 // structured reads an event whose attributes and data are one JSON object.
