@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -22,6 +23,9 @@ import (
 )
 
 func main() {
+	// The OIDC library logs each request that it refuses, which is no trouble of the
+	// sandbox's. An error of its own it still tells.
+	slog.SetLogLoggerLevel(slog.LevelError)
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

@@ -20,6 +20,7 @@ type options struct {
 	MakodPort   int    `help:"Port of the simulated makod, on loopback. Without it 8781, or a free one." placeholder:"N"`
 	ERPPort     int    `name:"erp-port" help:"Port of the simulated ERP, on loopback. Without it 8783, or a free one." placeholder:"N"`
 	AdminPort   int    `help:"Port of the sandbox's own endpoints, on loopback. Without it 8782, or a free one." placeholder:"N"`
+	IssuerPort  int    `help:"Port of the OIDC provider, on loopback. Without it 8784, or a free one." placeholder:"N"`
 }
 
 const description = `The neighbourhood of sperrd on one machine: PostgreSQL, a simulated makod, a simulated ERP, and sperrd itself.
