@@ -21,8 +21,9 @@ const ordersPath = "/api/v1/sperr-orders"
 // client is an outside consumer of sperrd's REST interface: it shares no code with
 // the service, so that a mistake there shows here.
 type client struct {
-	base string
-	http *http.Client
+	base   string
+	http   *http.Client
+	tokens *tokens // of who asks; nil for nobody
 }
 
 func newClient(base string) *client {
@@ -42,8 +43,21 @@ type answer struct {
 	body   []byte
 }
 
-// do sends one request; a nil body sends none, any other one is sent as JSON.
+// do sends one request with a token of who asks.
 func (c *client) do(ctx context.Context, method, path string, body any) (answer, error) {
+	if c.tokens == nil {
+		return c.send(ctx, nil, method, path, body)
+	}
+	token, err := c.tokens.get(ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	return c.send(ctx, http.Header{"Authorization": {"Bearer " + token}}, method, path, body)
+}
+
+// send sends one request with this header and no token besides; a nil body sends none,
+// any other one is sent as JSON.
+func (c *client) send(ctx context.Context, header http.Header, method, path string, body any) (answer, error) {
 	var payload io.Reader
 	if body != nil {
 		encoded, err := json.Marshal(body)
@@ -55,6 +69,9 @@ func (c *client) do(ctx context.Context, method, path string, body any) (answer,
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path, payload)
 	if err != nil {
 		return answer{}, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	if header != nil {
+		request.Header = header.Clone()
 	}
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")

@@ -24,7 +24,7 @@ func TestData_keeps_the_orders_between_runs(t *testing.T) {
 	if status, body := send(t, "POST", first.find(`admin endpoints on (\S+)`)+"/makod/fault?kind=down", ""); status != 200 {
 		t.Fatalf("POST /makod/fault answered with %d %s", status, body)
 	}
-	if status, body := send(t, "PUT", first.find(`PUT '(\S+/execute)'`), ""); status != 202 {
+	if status, body := sendAs(t, first.token(), "PUT", first.find(`PUT '(\S+/execute)'`), ""); status != 202 {
 		t.Fatalf("execute with makod down answered with %d %s", status, body)
 	}
 	first.cancel()

@@ -9,23 +9,22 @@ import (
 	"sperrd/internal/werktag"
 )
 
-// command is something a person can try next.
-type command struct {
-	what   string
-	method string
-	url    string
-	body   string // JSON, empty for none
-}
+// command is something a person can type next.
+type command struct{ what, text string }
 
-// curl is the command as it is typed.
-func (c command) curl() string {
+// curl is a request as it is typed. A body is JSON, an empty one is none; each header
+// stands in the quotes that the shell needs.
+func curl(method, url, body string, headers ...string) string {
 	text := "curl -s"
-	if c.method != http.MethodGet {
-		text += "i -X " + c.method // shows the status: a 204 says nothing else
+	if method != http.MethodGet {
+		text += "i -X " + method // shows the status: a 204 says nothing else
 	}
-	text += " '" + c.url + "'"
-	if c.body != "" {
-		text += " -H 'Content-Type: application/json' -d '" + c.body + "'"
+	text += " '" + url + "'"
+	for _, header := range headers {
+		text += " -H " + header
+	}
+	if body != "" {
+		text += " -H 'Content-Type: application/json' -d '" + body + "'"
 	}
 	return text
 }
@@ -44,32 +43,61 @@ func (n *neighbourhood) handOver(ctx context.Context) error {
 	}
 	fmt.Fprintf(n.stdout, "\nNow you. Four more orders wait; Ctrl-C ends everything.\n\n")
 	for _, c := range n.commands(ids[0], ids[1], ids[2], ids[3]) {
-		fmt.Fprintf(n.stdout, "  # %s\n  %s\n", c.what, c.curl())
+		fmt.Fprintf(n.stdout, "  # %s\n  %s\n", c.what, c.text)
 	}
 	return nil
 }
 
 func (n *neighbourhood) commands(execute, fail, cancel, queue string) []command {
-	api := n.sperrd.base + ordersPath
-	create := `{"malo_id":"` + drawMaloID() + `","lf_mp_id":"` + lieferant + `","order_type":"entsperrung","arbeitszeit":"auch_ausserhalb"}`
-	return []command{
-		{"what is due", http.MethodGet, api + "?due=true", ""},
-		{"one order", http.MethodGet, api + "/" + execute, ""},
-		{"it was carried out", http.MethodPut, api + "/" + execute + "/execute", `{"note":"Siegel 4712"}`},
-		{"a visit in vain; a second one closes the order", http.MethodPut, api + "/" + fail + "/fail", `{"reason":"niemand angetroffen","pruefschritt_code":"A08"}`},
-		{"it is not wanted any more", http.MethodPut, api + "/" + cancel + "/cancel", `{"reason":"Rechnung bezahlt"}`},
-		{"an order of your own", http.MethodPost, api, create},
-		{"what happened to an order", http.MethodGet, api + "/" + execute + "/history", ""},
-		{"the counters", http.MethodGet, api + "/stats", ""},
-		{"signed events that were refused", http.MethodGet, n.sperrd.base + "/api/v1/webhook-rejects", ""},
-		{"the market orders: 17115 or 17117", http.MethodPost, n.adminURL + "/spawn?pid=17117", ""},
-		{"makod fails from now on: down, drop, lost, error, busy or hang", http.MethodPost, n.adminURL + "/makod/fault?kind=down", ""},
-		{"a report meanwhile is kept, and sent again for some seconds", http.MethodPut, api + "/" + queue + "/execute", ""},
-		{"it works again", http.MethodPost, n.adminURL + "/makod/fault?kind=none", ""},
-		{"if its attempts are spent by now, they begin anew", http.MethodPost, api + "/" + queue + "/iftsta/reset", `{"reason":"makod works again"}`},
-		{"the ERP fails from now on: down, busy, refuse or hang", http.MethodPost, n.adminURL + "/erp/fault?kind=busy", ""},
-		{"and works again", http.MethodPost, n.adminURL + "/erp/fault?kind=none", ""},
-		{"what the ERP knows", http.MethodGet, n.adminURL + "/erp/events", ""},
-		{"what the Lieferanten know", http.MethodGet, n.adminURL + "/iftsta", ""},
+	api := func(method, path, body string) string {
+		return curl(method, n.sperrd.base+ordersPath+path, body, bearer("$token"))
 	}
+	admin := func(method, path string) string { return curl(method, n.adminURL+path, "") }
+	commands := []command{
+		{"a token first: for the disponent of this Netzbetreiber, good for an hour", n.tokenCommand("token", asDisponent)},
+		{"what is due", api(http.MethodGet, "?due=true", "")},
+		{"one order", api(http.MethodGet, "/"+execute, "")},
+		{"it was carried out", api(http.MethodPut, "/"+execute+"/execute", `{"note":"Siegel 4712"}`)},
+		{"a visit in vain; a second one closes the order", api(http.MethodPut, "/"+fail+"/fail", `{"reason":"niemand angetroffen","pruefschritt_code":"A08"}`)},
+		{"it is not wanted any more", api(http.MethodPut, "/"+cancel+"/cancel", `{"reason":"Rechnung bezahlt"}`)},
+		{"an order of your own", api(http.MethodPost, "", `{"malo_id":"`+drawMaloID()+`","lf_mp_id":"`+lieferant+`","order_type":"entsperrung","arbeitszeit":"auch_ausserhalb"}`)},
+		{"what happened to an order", api(http.MethodGet, "/"+execute+"/history", "")},
+		{"the counters", api(http.MethodGet, "/stats", "")},
+		{"signed events that were refused", curl(http.MethodGet, n.sperrd.base+"/api/v1/webhook-rejects", "", bearer("$token"))},
+	}
+	commands = append(commands, n.othersCommands(queue)...)
+	return append(commands, []command{
+		{"the market orders: 17115 or 17117", admin(http.MethodPost, "/spawn?pid=17117")},
+		{"makod fails from now on: down, drop, lost, error, busy or hang", admin(http.MethodPost, "/makod/fault?kind=down")},
+		{"a report meanwhile is kept, and sent again for some seconds", api(http.MethodPut, "/"+queue+"/execute", "")},
+		{"it works again", admin(http.MethodPost, "/makod/fault?kind=none")},
+		{"if its attempts are spent by now, they begin anew", api(http.MethodPost, "/"+queue+"/iftsta/reset", `{"reason":"makod works again"}`)},
+		{"the ERP fails from now on: down, busy, refuse or hang", admin(http.MethodPost, "/erp/fault?kind=busy")},
+		{"and works again", admin(http.MethodPost, "/erp/fault?kind=none")},
+		{"what the ERP knows", admin(http.MethodGet, "/erp/events")},
+		{"what the Lieferanten know", admin(http.MethodGet, "/iftsta")},
+	}...)
+}
+
+// othersCommands are those of who may not report an order, and of a language model.
+func (n *neighbourhood) othersCommands(order string) []command {
+	execute := n.sperrd.base + ordersPath + "/" + order + "/execute"
+	return []command{
+		{"be a Lieferant, whose role is not NB", n.tokenCommand("lf", asLieferant)},
+		{"and be refused: 403", curl(http.MethodPut, execute, "", bearer("$lf"))},
+		{"be another Netzbetreiber; the account " + asOhneAudience + " gets tokens for another service, which are 401", n.tokenCommand("nb", asFremderNB)},
+		{"and be refused: 403", curl(http.MethodPut, execute, "", bearer("$nb"))},
+		{"what a language model can ask; the key may only read", curl(http.MethodPost, n.sperrd.base+mcpPath, listTools,
+			bearer(n.mcpKey), "'Accept: "+mcpAccept+"'")},
+	}
+}
+
+// bearer is the header in which a token or a key is shown; the shell fills in a variable.
+func bearer(token string) string { return `"Authorization: Bearer ` + token + `"` }
+
+// tokenCommand puts a token into a variable of the shell. It does without jq, which not
+// everybody has.
+func (n *neighbourhood) tokenCommand(variable, account string) string {
+	return fmt.Sprintf(`%s=$(curl -s -u %s:%s %s -d grant_type=%s | sed 's/.*"access_token":"//; s/".*//')`,
+		variable, account, accountSecret, n.issuer+tokenPath, clientCredentials)
 }

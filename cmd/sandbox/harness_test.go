@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -145,6 +146,17 @@ func (r *running) find(pattern string) string {
 func (r *running) handedOver() {
 	r.t.Helper()
 	r.find(`/iftsta'\n`)
+}
+
+// token is one of the disponent.
+func (r *running) token() string {
+	r.t.Helper()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	token, err := newTokens(r.find(`OIDC provider on (\S+)`), asDisponent, client).get(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return token
 }
 
 // expectNothingLeft checks that the folders of sperrd and of PostgreSQL are gone

@@ -1,11 +1,12 @@
 // Command sandbox runs the whole neighbourhood of sperrd on one machine and plays
 // a day of a Netzbetreiber in it: orders arrive as signed events, the field team
-// reports, makod and the ERP fail and recover, and in the end the Lieferant and the
-// ERP know what they are owed. Every line it prints comes from a real answer, and an
-// answer that is not the expected one ends it.
+// reports with a token of an OIDC provider, others are refused, makod and the ERP fail
+// and recover, and in the end the Lieferant and the ERP know what they are owed. Every
+// line it prints comes from a real answer, and an answer that is not the expected one
+// ends it.
 //
-// story.go is the day, told in the chapters of day.go and outages.go; neighbourhood.go
-// puts up and takes down what it needs.
+// story.go is the day, told in the chapters of day.go, access.go and outages.go;
+// neighbourhood.go puts up and takes down what it needs, issuer.go the OIDC provider.
 package main
 
 import (

@@ -1,15 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"io"
 	"net/http"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 )
 
-var curlParts = regexp.MustCompile(`curl -si?( -X (\w+))? '([^']*)'( -H 'Content-Type: application/json' -d '([^']*)')?\n`)
+var (
+	tokenParts = regexp.MustCompile(`^(\w+)=\$\(curl -s -u ([^:]+):(\S+) (\S+)/oauth/token -d grant_type=(\S+) \| (sed .*)\)$`)
+	curlParts  = regexp.MustCompile(`^curl -si?( -X (\w+))? '([^']*)'( -H "Authorization: Bearer ([^"]*)")?( -H 'Accept: ([^']*)')?( -H 'Content-Type: application/json' -d '([^']*)')?$`)
+)
 
 // Every command that is printed for a person works, in the order in which it
 // stands there, and those that play the market do what they say.
@@ -17,21 +22,55 @@ func TestHandOver_prints_commands_that_work(t *testing.T) {
 	t.Parallel()
 	r := start(t, "--skip-story", "--sperrd", sperrdBinary)
 	r.handedOver()
-	commands := curlParts.FindAllStringSubmatch(r.output(), -1)
-	if len(commands) != 18 {
-		t.Fatalf("%d commands are printed", len(commands))
-	}
-	var last string
-	for _, parts := range commands {
-		status, body := send(t, parts[2], parts[3], parts[5])
-		if status >= 300 && !strings.Contains(body, "nothing_to_reset") { // it may have been sent by now
-			t.Errorf("%s answered with %d %s", parts[0], status, body)
+	_, printed, _ := strings.Cut(r.output(), "Now you.")
+	variables := map[string]string{}
+	commands, refusals, last := 0, 0, ""
+	for line := range strings.Lines(printed) {
+		line = strings.TrimSpace(line)
+		if parts := tokenParts.FindStringSubmatch(line); parts != nil {
+			_, body := askForToken(t, parts[4], parts[2], parts[3], parts[5])
+			variables["$"+parts[1]] = pipe(t, body, parts[6])
+			continue
+		}
+		parts := curlParts.FindStringSubmatch(line)
+		if parts == nil {
+			continue
+		}
+		commands++
+		token := parts[5]
+		if strings.HasPrefix(token, "$") {
+			token = variables[token]
+		}
+		status, body := sendAs(t, token, cmp.Or(parts[2], "GET"), parts[3], parts[9])
+		switch {
+		case parts[5] == "$lf" || parts[5] == "$nb":
+			refusals++
+			if status != http.StatusForbidden {
+				t.Errorf("%s answered with %d %s", line, status, body)
+			}
+		case status >= 300 && !strings.Contains(body, "nothing_to_reset"): // it may have been sent by now
+			t.Errorf("%s answered with %d %s", line, status, body)
 		}
 		last = body
+	}
+	if commands != 21 || refusals != 2 || len(variables) != 3 {
+		t.Errorf("%d commands are printed, %d refused, for %d accounts", commands, refusals, len(variables))
 	}
 	if !strings.Contains(last, `"text": "Siegel 4712"`) {
 		t.Errorf("the Lieferanten know only %s", last)
 	}
+}
+
+// pipe is what a command of the shell makes of a text.
+func pipe(t *testing.T, text, command string) string {
+	t.Helper()
+	shell := exec.CommandContext(t.Context(), "sh", "-c", command)
+	shell.Stdin = strings.NewReader(text)
+	output, err := shell.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(output))
 }
 
 // A Lieferant orders and makod is busy, as a person plays it: the report is kept, and
@@ -40,7 +79,7 @@ func TestAdmin_plays_the_market(t *testing.T) {
 	t.Parallel()
 	r := start(t, "--skip-story", "--sperrd", sperrdBinary)
 	r.handedOver()
-	admin, sperrd := r.find(`admin endpoints on (\S+)`), r.find(`sperrd on (\S+)`)
+	admin, sperrd, token := r.find(`admin endpoints on (\S+)`), r.find(`sperrd on (\S+)`), r.token()
 	for _, pid := range []string{"17115", "17117"} {
 		status, body := send(t, "POST", admin+"/spawn?pid="+pid, "")
 		spawned, err := decode[order](answer{body: []byte(body)})
@@ -50,7 +89,7 @@ func TestAdmin_plays_the_market(t *testing.T) {
 		if status, body = send(t, "POST", admin+"/makod/fault?kind=busy", ""); status != http.StatusOK {
 			t.Fatalf("POST /makod/fault answered with %d %s", status, body)
 		}
-		if status, body = send(t, "PUT", sperrd+spawned.path("/execute"), ""); status != http.StatusAccepted {
+		if status, body = sendAs(t, token, "PUT", sperrd+spawned.path("/execute"), ""); status != http.StatusAccepted {
 			t.Errorf("execute of a %s with makod busy answered with %d %s", pid, status, body)
 		}
 		if status, body = send(t, "POST", admin+"/makod/fault?kind=none", ""); status != http.StatusOK {
@@ -107,8 +146,13 @@ func awaitBody(t *testing.T, url, want string) {
 	}
 }
 
-// send sends what curl would.
+// send sends what curl would, without a token.
 func send(t *testing.T, method, url, body string) (int, string) {
+	t.Helper()
+	return sendAs(t, "", method, url, body)
+}
+
+func sendAs(t *testing.T, token, method, url, body string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
@@ -116,6 +160,12 @@ func send(t *testing.T, method, url, body string) (int, string) {
 	}
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	if strings.HasSuffix(url, mcpPath) {
+		request.Header.Set("Accept", mcpAccept)
 	}
 	transport := &http.Transport{DisableKeepAlives: true}
 	response, err := transport.RoundTrip(request)

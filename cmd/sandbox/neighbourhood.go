@@ -31,6 +31,8 @@ type neighbourhood struct {
 	market   market
 	erp      erp
 	sperrd   *client
+	issuer   string // whose tokens sperrd accepts
+	mcpKey   string
 	command  commandLine
 	adminURL string
 }
@@ -45,38 +47,44 @@ func (n *neighbourhood) start(ctx context.Context) error {
 	}
 	n.folder = folder
 	n.later(func() error { return os.RemoveAll(folder) })
-	// The secrets of this run: nobody else can sign for it.
-	secret, erpSecret := rand.Text(), drawERPSecret()
-	databaseURL, err := n.startPostgres(ctx)
+	settings, err := n.startOthers(ctx)
 	if err != nil {
-		return fmt.Errorf("PostgreSQL: %w", err)
-	}
-	key := rand.Text()
-	makodURL, err := n.startMakod(ctx, key)
-	if err != nil {
-		return fmt.Errorf("makod: %w", err)
-	}
-	erpURL, err := n.startERP(ctx, erpSecret)
-	if err != nil {
-		return fmt.Errorf("ERP: %w", err)
-	}
-	if n.market.signer, err = webhook.NewSigner(secret); err != nil {
 		return err
 	}
-	err = n.startSperrd(ctx, sperrdSettings{
-		makodURL: makodURL, makodKey: key, inboundSecret: secret, databaseURL: databaseURL,
-		erpURL: erpURL, erpSecret: erpSecret,
-	})
-	if err != nil {
+	if n.market.signer, err = webhook.NewSigner(settings.inboundSecret); err != nil {
+		return err
+	}
+	if err := n.startSperrd(ctx, settings); err != nil {
 		return fmt.Errorf("sperrd: %w", err)
 	}
-	if err := n.openDatabase(ctx, databaseURL); err != nil {
+	if err := n.openDatabase(ctx, settings.databaseURL); err != nil {
 		return fmt.Errorf("PostgreSQL: %w", err)
 	}
 	if err := n.startAdmin(ctx); err != nil {
 		return fmt.Errorf("admin endpoints: %w", err)
 	}
 	return nil
+}
+
+// startOthers puts up what sperrd needs and returns where it finds it. The secrets are
+// of this run: nobody else can sign for it.
+func (n *neighbourhood) startOthers(ctx context.Context) (settings sperrdSettings, err error) {
+	n.mcpKey = rand.Text()
+	settings = sperrdSettings{makodKey: rand.Text(), inboundSecret: rand.Text(), erpSecret: drawERPSecret(), mcpKey: n.mcpKey}
+	if settings.databaseURL, err = n.startPostgres(ctx); err != nil {
+		return settings, fmt.Errorf("PostgreSQL: %w", err)
+	}
+	if settings.makodURL, err = n.startMakod(ctx, settings.makodKey); err != nil {
+		return settings, fmt.Errorf("makod: %w", err)
+	}
+	if settings.erpURL, err = n.startERP(ctx, settings.erpSecret); err != nil {
+		return settings, fmt.Errorf("ERP: %w", err)
+	}
+	if n.issuer, err = n.startIssuer(ctx); err != nil {
+		return settings, fmt.Errorf("OIDC provider: %w", err)
+	}
+	settings.issuer = n.issuer
+	return settings, nil
 }
 
 // stop ends everything that start began, in reverse. It waits for all of it.

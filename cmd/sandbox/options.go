@@ -23,9 +23,15 @@ type options struct {
 	IssuerPort  int    `help:"Port of the OIDC provider, on loopback. Without it 8784, or a free one." placeholder:"N"`
 }
 
-const description = `The neighbourhood of sperrd on one machine: PostgreSQL, a simulated makod, a simulated ERP, and sperrd itself.
+const description = `The neighbourhood of sperrd on one machine: PostgreSQL, a simulated makod and ERP, an OIDC provider, and sperrd itself.
 It plays a day of a Netzbetreiber against them, checks every answer, and then serves until Ctrl-C.
-Nothing leaves this machine, but sperrd listens on all its addresses, without authentication: the data is made up.
+Nothing leaves this machine. sperrd listens on all its addresses, but does nothing without a secret of this run or a
+token of the OIDC provider, which only this machine can reach. Its accounts are made up, each with the secret "sandbox":
+
+  disponent       reports for this Netzbetreiber and may do everything (role NB)
+  lieferant       has the role LF: 403
+  fremder-nb      belongs to another Netzbetreiber: 403
+  ohne-audience   gets tokens for another service, as from a Keycloak without an audience mapper: 401
 
 The sandbox's own endpoints, for playing the market and the ERP while it serves:
 

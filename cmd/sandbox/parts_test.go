@@ -172,7 +172,7 @@ func TestHelp_explains_every_switch(t *testing.T) {
 	}
 	for _, want := range []string{
 		"--once", "--skip-story", "--sperrd=PATH", "--verbose", "--data=DIR", "--database-url=URL", "--makod-fault", "--port=N",
-		"--makod-port=N", "--erp-port=N", "--admin-port=N", "POST /spawn?pid=", "POST /makod/fault?kind=",
+		"--makod-port=N", "--erp-port=N", "--admin-port=N", "--issuer-port=N", "POST /spawn?pid=", "POST /makod/fault?kind=",
 		"POST /erp/fault?kind=", "GET  /iftsta", "GET  /erp/events",
 	} {
 		if !strings.Contains(out.String(), want) {

@@ -19,9 +19,10 @@ func TestOnce_tells_the_whole_story_and_leaves_nothing(t *testing.T) {
 		t.Fatalf("exit code %d", code)
 	}
 	for _, want := range []string{
-		"422 Unprocessable", "401 Unauthorized", "409 Conflict", "202 Accepted", "204 No Content", "201 Created",
+		"422 Unprocessable", "401 Unauthorized", "403 Forbidden", "409 Conflict", "202 Accepted", "204 No Content", "201 Created",
 		"Z37 Z14 A07, completed ", "Z37 Z13 A08", "Z38 Z14 A01", "15 events taken, none twice", "iftsta_outstanding 0",
-		"auftrag.eingegangen, ausfuehrung.ueberfaellig, ausgefuehrt, iftsta.ausstehend\n", "iftsta_reset by dev-admin",
+		"auftrag.eingegangen, ausfuehrung.ueberfaellig, ausgefuehrt, iftsta.ausstehend\n", "iftsta_reset by disponent",
+		"MCP get_sperr_stats with the key: total 5, pending 5",
 	} {
 		if !strings.Contains(r.output(), want) {
 			t.Errorf("the story lacks %q", want)
@@ -125,7 +126,7 @@ func TestStart_names_a_sperrd_that_is_not_there(t *testing.T) {
 
 func TestStart_refuses_a_port_that_was_asked_for_and_is_taken(t *testing.T) {
 	t.Parallel()
-	for flag, address := range map[string]string{"--port": ":0", "--makod-port": "127.0.0.1:0", "--erp-port": "127.0.0.1:0", "--admin-port": "127.0.0.1:0"} {
+	for flag, address := range map[string]string{"--port": ":0", "--makod-port": "127.0.0.1:0", "--erp-port": "127.0.0.1:0", "--issuer-port": "127.0.0.1:0", "--admin-port": "127.0.0.1:0"} {
 		t.Run(flag, func(t *testing.T) {
 			t.Parallel()
 			taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)

@@ -30,7 +30,7 @@ const (
 type sperrdSettings struct {
 	port                                           int
 	makodURL, makodKey, inboundSecret, databaseURL string
-	erpURL, erpSecret                              string
+	erpURL, erpSecret, issuer, mcpKey              string
 }
 
 // file is sperrd.toml. No secret stands in it. What would take hours or days is short
@@ -44,10 +44,14 @@ makod_api_key       = "env:SPERRD_MAKOD_API_KEY"
 inbound_hmac_secret = "env:SPERRD_INBOUND_HMAC_SECRET"
 erp_webhook_url     = %q
 erp_hmac_secret     = "env:SPERRD_ERP_HMAC_SECRET"
-allow_insecure_no_auth = true
 shutdown_grace      = "10s"
 [database]
 url = "env:SPERRD_DATABASE_URL"
+[oidc]
+issuer   = %q
+audience = %q
+[mcp]
+api_key = "env:SPERRD_MCP_API_KEY"
 [log]
 format = "text"
 [iftsta]
@@ -61,7 +65,7 @@ scan_interval = "1s"
 [outbox]
 request_timeout = "5s" # less than shutdown_grace, also with an ERP that hangs
 poll_interval   = "200ms"
-`, c.port, tenant, c.makodURL, c.erpURL, maxAttempts)
+`, c.port, tenant, c.makodURL, c.erpURL, c.issuer, audience, maxAttempts)
 }
 
 // environment is ours, without what may be meant for another sperrd.
@@ -73,7 +77,7 @@ func (c sperrdSettings) environment() []string {
 		}
 	}
 	return append(env, "SPERRD_MAKOD_API_KEY="+c.makodKey, "SPERRD_INBOUND_HMAC_SECRET="+c.inboundSecret,
-		"SPERRD_ERP_HMAC_SECRET="+c.erpSecret, "SPERRD_DATABASE_URL="+c.databaseURL)
+		"SPERRD_ERP_HMAC_SECRET="+c.erpSecret, "SPERRD_DATABASE_URL="+c.databaseURL, "SPERRD_MCP_API_KEY="+c.mcpKey)
 }
 
 // startSperrd runs the real binary and returns when it is ready.
@@ -105,6 +109,7 @@ func (n *neighbourhood) startSperrd(ctx context.Context, settings sperrdSettings
 	}
 	n.background(ctx, "sperrd", process.run)
 	n.sperrd = newClient(urlOf(settings.port))
+	n.sperrd.tokens = newTokens(n.issuer, asDisponent, n.sperrd.http)
 	n.later(n.sperrd.close)
 	n.market.sperrd = n.sperrd.base
 	if err := n.awaitReady(ctx, process); err != nil {
@@ -173,6 +178,13 @@ func (n *neighbourhood) knock(ctx context.Context) error {
 	}
 	if a.status != http.StatusNoContent {
 		return fmt.Errorf("somebody else may be on its port: a signed event is answered with %d %s", a.status, a.body)
+	}
+	// It is ready without the keys of the OIDC provider, but then it answers nobody.
+	if a, err = n.sperrd.do(ctx, http.MethodGet, ordersPath+"/stats", nil); err != nil {
+		return err
+	}
+	if a.status != http.StatusOK {
+		return fmt.Errorf("a token of the OIDC provider is answered with %d %s", a.status, a.body)
 	}
 	return nil
 }
