@@ -74,7 +74,7 @@ func (s *server) admit(a access, r *http.Request) (*http.Request, error) {
 	}
 	if a.mcp {
 		if err := s.origins.Check(r); err != nil {
-			return nil, fmt.Errorf("%w: %w", errForeignOrigin, err)
+			return nil, fmt.Errorf("%w: %w", errForeignPage, err)
 		}
 	}
 	c, permitted, err := s.authenticate(a, r)

@@ -27,6 +27,9 @@ var (
 	errForeignOrigin        = errors.New("a page of another origin")
 )
 
+// errForeignPage tells nothing about the caller that its browser does not know.
+var errForeignPage = &fault{kind: errForeignOrigin, detail: "A web page of another origin may not call this."}
+
 // The ways to have no token at all.
 var (
 	errNoToken   = &fault{kind: authn.ErrUnauthenticated, detail: "A bearer token is needed: Authorization: Bearer <token>."}
