@@ -114,7 +114,7 @@ func (a *Authenticator) keysFor(ctx context.Context, id string) ([]key, error) {
 }
 
 // verify checks signature, issuer and audience. Time is not the library's business:
-// its leeway is another one, and for a token without exp it has none.
+// it grants nothing on exp, five minutes on nbf, and takes both as strings too.
 func (a *Authenticator) verify(ctx context.Context, token string, keys []key) ([]byte, error) {
 	v := &verification{keys: keys}
 	verifier := oidc.NewVerifier(a.issuer, v, &oidc.Config{

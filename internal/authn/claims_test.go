@@ -111,6 +111,8 @@ func TestAuthenticate_time_must_be_a_sane_number(t *testing.T) {
 		})
 	}
 	b.mustRefuse(t, b.issuer.Token(t, map[string]any{"exp": nil}), "exp is missing")
+	b.mustRefuse(t, b.issuer.Token(t, map[string]any{"exp": fmt.Sprint(in5Minutes)}), "exp is not a number")
+	b.mustRefuse(t, b.issuer.Token(t, map[string]any{"nbf": "0"}), "nbf is not a number")
 	b.mustPass(t, b.issuer.Token(t, map[string]any{"exp": 253402300799}))
 	b.mustPass(t, b.issuer.Token(t, map[string]any{"exp": json.RawMessage("2e9"), "nbf": 0}))
 }

@@ -151,9 +151,9 @@ func TestRun_end_leaves_nobody_waiting(t *testing.T) {
 	stop := b.start(t)
 	b.lines.await(t, "keys of the OIDC provider fetched")
 	hold := b.issuer.Hang(authntest.KeySet)
-	refused := make(chan error)
+	refused, token := make(chan error), b.unknown(t)
 	go func() {
-		_, err := b.authn.Authenticate(context.Background(), b.unknown(t))
+		_, err := b.authn.Authenticate(context.Background(), token)
 		refused <- err
 	}()
 	<-hold.Reached()
@@ -167,22 +167,27 @@ func TestRun_end_leaves_nobody_waiting(t *testing.T) {
 	}
 }
 
-func TestAuthenticate_waits_no_longer_than_its_context_lasts(t *testing.T) {
+func TestDemand_the_end_of_Run_ends_every_wait(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.run(t)
-	hold := b.issuer.Hang(authntest.KeySet)
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		<-hold.Reached()
-		cancel()
-	}()
-	if _, err := b.authn.Authenticate(ctx, b.unknown(t)); !errors.Is(err, ErrUnauthenticated) {
-		t.Errorf("error %v", err)
+	now := newClock().Now()
+	d := newDemand()
+	d.serve(true)
+	ended, _ := d.ask(now)
+	if other, _ := d.ask(now); other != ended {
+		t.Error("not one fetch for both")
+	}
+	d.serve(false)
+	<-ended
+	if ended, refusal := d.ask(now); ended != nil || refusal != "nobody fetches new ones" {
+		t.Errorf("after the end: %v, %q", ended, refusal)
+	}
+	d.serve(true)
+	if len(d.wake) > 0 {
+		t.Error("a fetch is left over that nobody waits for")
 	}
 }
 
-// seconds from the start, at which somebody asks each second, with a fetch by then.
+// stormOf asks each second and returns when there was a fetch, in seconds.
 func stormOf(d *demand, start time.Time, duration time.Duration, news bool) (fetches []int) {
 	for s := range int(duration / time.Second) {
 		now := start.Add(time.Duration(s) * time.Second)
