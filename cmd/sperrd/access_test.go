@@ -21,10 +21,10 @@ func guardedTOML(s setup, issuer string) string {
 	return with(s.toml(), "allow_insecure_no_auth", "")
 }
 
-// as makes one request with a token of the tenant of these tests.
-func (i *instance) as(t *testing.T, issuer *authntest.Issuer, method, path, body string) (status int, answer string) {
+// list asks for the queue with a token of the tenant of these tests.
+func (i *instance) list(t *testing.T, issuer *authntest.Issuer) (status int, answer string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, i.base+path, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, i.base+ordersRoute, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestServe_asks_for_tokens_and_takes_a_new_key_of_the_issuer_at_once(t *test
 	i := startTOML(t, s.port, guardedTOML(s, issuer.URL()))
 	i.awaitReady(t)
 	// The first request already finds the keys.
-	if status, body := i.as(t, issuer, http.MethodGet, ordersRoute, ""); status != http.StatusOK {
+	if status, body := i.list(t, issuer); status != http.StatusOK {
 		t.Errorf("with a token: %d %s", status, body)
 	}
 	if status, body, err := i.get(t, ordersRoute); err != nil || status != http.StatusUnauthorized {
@@ -58,7 +58,7 @@ func TestServe_asks_for_tokens_and_takes_a_new_key_of_the_issuer_at_once(t *test
 		t.Errorf("readiness %s", body)
 	}
 	issuer.Rotate(t)
-	if status, body := i.as(t, issuer, http.MethodGet, ordersRoute, ""); status != http.StatusOK {
+	if status, body := i.list(t, issuer); status != http.StatusOK {
 		t.Errorf("with a token of the new key: %d %s", status, body)
 	}
 	if log := i.log.String(); strings.Contains(log, "INSECURE") || !strings.Contains(log, `"audience":"sperrd"`) || !strings.Contains(log, "audience mapper") {
@@ -74,7 +74,7 @@ func TestServe_starts_without_its_issuer_and_recovers_by_itself(t *testing.T) {
 	s := setup{port: freePort(t), database: postgrestest.NewURL(t), makod: m.url}
 	i := startTOML(t, s.port, guardedTOML(s, issuer.URL()))
 	i.awaitReady(t)
-	status, body := i.as(t, issuer, http.MethodGet, ordersRoute, "")
+	status, body := i.list(t, issuer)
 	if status != http.StatusServiceUnavailable || !strings.Contains(body, `"code":"unavailable"`) {
 		t.Errorf("without keys: %d %s", status, body)
 	}
@@ -84,7 +84,7 @@ func TestServe_starts_without_its_issuer_and_recovers_by_itself(t *testing.T) {
 	m.order(t, i, maloID(1)) // the market needs no token
 	issuer.SetDown(false)
 	await(t, func() (bool, string) {
-		status, body := i.as(t, issuer, http.MethodGet, ordersRoute, "")
+		status, body := i.list(t, issuer)
 		return status == http.StatusOK, fmt.Sprintf("%d %s", status, body)
 	})
 	if log := i.log.String(); !strings.Contains(log, `"level":"WARN","msg":"keys of the OIDC provider could not be fetched"`) {
@@ -103,7 +103,7 @@ func TestServe_tells_both_names_of_an_issuer_that_calls_itself_something_else(t 
 		return strings.Contains(log, issuer.URL()) && strings.Contains(log, "https://keycloak.example/realms/other"), log
 	})
 	i.awaitReady(t)
-	if status, _ := i.as(t, issuer, http.MethodGet, ordersRoute, ""); status != http.StatusServiceUnavailable {
+	if status, _ := i.list(t, issuer); status != http.StatusServiceUnavailable {
 		t.Errorf("status %d", status)
 	}
 }
