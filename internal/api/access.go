@@ -133,8 +133,11 @@ func (s *server) authorize(r *http.Request, c authn.Claims, action string) error
 		Subject: c.Subject, Tenant: c.Tenant, Roles: c.Roles, Action: action, Deployment: s.Tenant,
 	})
 	if err != nil {
-		entryOf(r.Context()).add(slog.String("caller_tenant", printable(c.Tenant, 20)), slog.String("caller_roles", shownRoles(c.Roles)),
-			slog.String("ignored", c.Ignored))
+		e := entryOf(r.Context())
+		e.add(slog.String("caller_tenant", printable(c.Tenant, 20)), slog.String("caller_roles", shownRoles(c.Roles)))
+		if c.Ignored != "" {
+			e.add(slog.String("ignored", c.Ignored))
+		}
 	}
 	return err
 }
