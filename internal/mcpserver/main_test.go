@@ -39,7 +39,7 @@ const (
 )
 
 // now is Thursday 2026-09-03, 10:00 in Berlin.
-var sperrDay = werktag.NewDate(2026, time.September, 3)
+var today = werktag.NewDate(2026, time.September, 3)
 
 var now = time.Date(2026, 9, 3, 8, 0, 0, 0, time.UTC)
 
@@ -210,5 +210,3 @@ func (l *logBuffer) calls(t *testing.T) []map[string]any {
 	}
 	return lines
 }
-
-func ptr[T any](v T) *T { return &v }

@@ -140,7 +140,7 @@ func TestExecuteSperrung_names_exactly_the_codes_that_the_service_takes(t *testi
 	}
 }
 
-// routes and identifiers are what a playbook sends people to.
+// identifier is the name of a tool, a field or a code in a playbook.
 var identifier = regexp.MustCompile("`([a-z]+_[a-z_]+)`")
 
 func TestPlaybooks_name_only_tools_fields_and_codes_that_exist(t *testing.T) {

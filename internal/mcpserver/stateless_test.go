@@ -1,12 +1,14 @@
 package mcpserver_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -82,7 +84,9 @@ func TestSubscriptions_end_at_once(t *testing.T) {
 	body := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true,"promptsListChanged":true},"_meta":{
 		"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"},
 		"io.modelcontextprotocol/clientCapabilities":{}}}}`
-	a := post(t, b.url, body, "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen")
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	a := do(t, newRequest(ctx, t, b.url, body, "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen"))
 	if a.status != http.StatusOK {
 		t.Errorf("status %d, body %s", a.status, a.body)
 	}

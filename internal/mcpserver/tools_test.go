@@ -148,7 +148,7 @@ func TestGetSperrStats_has_the_counters_of_REST_and_what_they_say(t *testing.T) 
 		if health["iftsta_ok"] != ok || health["note"] != note {
 			t.Errorf("health %v, want %t with note %q", health, ok, note)
 		}
-		stats, err := b.options.Repository.Stats(t.Context(), sperrDay)
+		stats, err := b.options.Repository.Stats(t.Context(), today)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +190,7 @@ func TestListDueOrders_begins_with_undated_Entsperrungen_and_tells_a_fixed_date(
 		"fruehestens_am": nil, "ausfuehrung_am": "202608312200+00", "hinweis": "Hund",
 		"treffpunkt": map[string]any{"strasse": "Lindenallee 7", "plz": "10115", "ort": "Berlin", "hinweis": "Zaehlerraum UG"},
 	})
-	today := b.market(t, 17115, otherMalo, map[string]any{"fruehestens_am": "2026-09-03"})
+	arrived := b.market(t, 17115, otherMalo, map[string]any{"fruehestens_am": "2026-09-03"})
 	tomorrow := b.market(t, 17115, otherMalo, map[string]any{"fruehestens_am": "2026-09-04"})
 	undated := b.create(t, sperr.NewOrder{OrderType: "sperrung"})
 	restore := b.market(t, 17117, malo, nil)
@@ -215,7 +215,7 @@ func TestListDueOrders_begins_with_undated_Entsperrungen_and_tells_a_fixed_date(
 			"soll_am": "2026-09-01", "ist_fixtermin": true, "tage_offen": 2.0, "hinweis": "Hund",
 			"treffpunkt": map[string]any{"strasse": "Lindenallee 7", "plz": "10115", "ort": "Berlin", "hinweis": "Zaehlerraum UG"},
 		}),
-		member(today, map[string]any{"soll_am": "2026-09-03", "tage_offen": 0.0}),
+		member(arrived, map[string]any{"soll_am": "2026-09-03", "tage_offen": 0.0}),
 		member(undated, nil),
 	}
 	if diff := cmp.Diff(want, got["due_orders"]); diff != "" {
