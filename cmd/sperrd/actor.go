@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/user"
 	"strconv"
+
+	"sperrd/internal/sperr"
 )
 
 // commandActor is who does what a command does, for the history of the order.
@@ -13,7 +15,7 @@ func commandActor() string { return actorOf(user.Current()) }
 // user stands in no /etc/passwd), its number.
 func actorOf(u *user.User, err error) string {
 	if err != nil || u.Username == "" {
-		return "cli:" + strconv.Itoa(os.Getuid())
+		return sperr.ActorCLI + strconv.Itoa(os.Getuid())
 	}
-	return "cli:" + u.Username
+	return sperr.ActorCLI + u.Username
 }

@@ -10,6 +10,7 @@ import (
 
 	"sperrd/internal/authn"
 	"sperrd/internal/authz"
+	"sperrd/internal/sperr"
 )
 
 // The actions a caller needs permission for. The policies name the same ones.
@@ -49,12 +50,9 @@ func (a access) name() string {
 	return a.action
 }
 
-// The callers who have no token: everybody, where no tokens are checked, and whoever
-// has the MCP key.
-const (
-	subjectDev = "dev-admin"
-	subjectMCP = "mcp-key"
-)
+// subjectMCP is whoever has the MCP key, as the log names them. They leave nothing in a
+// history.
+const subjectMCP = "mcp-key"
 
 const roleNetzbetreiber = "NB"
 
@@ -95,7 +93,7 @@ func (s *server) admit(a access, r *http.Request) (*http.Request, error) {
 func (s *server) authenticate(a access, r *http.Request) (c authn.Claims, permitted bool, err error) {
 	keyed := a.mcp && s.MCPKey != ""
 	if s.Authenticator == nil && !keyed {
-		return authn.Claims{Subject: subjectDev, Tenant: s.Tenant, Roles: []string{roleNetzbetreiber}}, false, nil
+		return authn.Claims{Subject: sperr.ActorDev, Tenant: s.Tenant, Roles: []string{roleNetzbetreiber}}, false, nil
 	}
 	token, err := bearer(r.Header)
 	switch {
@@ -107,6 +105,9 @@ func (s *server) authenticate(a access, r *http.Request) (c authn.Claims, permit
 		return authn.Claims{}, false, errWrongKey
 	}
 	c, err = s.Authenticator.Authenticate(r.Context(), token)
+	if err == nil && sperr.ReservedActor(c.Subject) {
+		err = fmt.Errorf("%w: sub is a name that the history of the orders keeps for the service itself", authn.ErrUnauthenticated)
+	}
 	return c, false, err
 }
 

@@ -180,6 +180,17 @@ func TestHistory_names_the_subject_of_the_token(t *testing.T) {
 	}
 }
 
+func TestToken_bears_no_name_that_the_history_keeps_for_the_service(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t)
+	for _, subject := range []string{"sperrd", "makod", "dev-admin", "cli:root", "sql:postgres"} {
+		wantProblem(t, g.as(t, claims{"sub": subject}, http.MethodGet, orders, ""), http.StatusUnauthorized, "unauthenticated")
+	}
+	for _, subject := range []string{"sperrd-team", "Makod", "client", "f:7c1:sperrd"} {
+		wantStatus(t, g.as(t, claims{"sub": subject}, http.MethodGet, orders, ""), http.StatusOK)
+	}
+}
+
 func TestPolicy_that_fails_denies_and_is_an_error_in_the_log(t *testing.T) {
 	t.Parallel()
 	policy := string(policies.Sperrd) + `forbid (principal, action, resource) when { context.principal_rolls.contains("LF") };`

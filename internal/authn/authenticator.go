@@ -88,29 +88,41 @@ func (a *Authenticator) Authenticate(ctx context.Context, token string) (Claims,
 	return readClaims(payload, h, a.now())
 }
 
-// keysFor returns the keys of that id, if need be after a look at the provider.
+// keysFor returns the keys of that id, if need be after a look at the provider, or
+// after two where the first had begun before.
 func (a *Authenticator) keysFor(ctx context.Context, id string) ([]key, error) {
 	if keys := a.keys.Load().byID[id]; keys != nil {
 		return keys, nil
 	}
-	ended, refusal := a.demand.ask(a.now())
-	if ended != nil {
-		timeout := time.NewTimer(fetchTimeout)
-		defer timeout.Stop()
-		select {
-		case <-ended:
-			refusal = "the provider was asked for new ones"
-		case <-timeout.C:
-			refusal = "the provider takes its time"
-		case <-ctx.Done():
-			refusal = "the request ended before the provider answered"
-		}
-	}
+	late, refusal := a.await(ctx, false)
 	// Also without a fetch of its own: another may just have ended.
-	if keys := a.keys.Load().byID[id]; keys != nil {
-		return keys, nil
+	keys := a.keys.Load().byID[id]
+	if keys == nil && late {
+		_, refusal = a.await(ctx, true)
+		keys = a.keys.Load().byID[id]
 	}
-	return nil, refuse("the key is not among the known ones, and %s: key id %q", refusal, id)
+	if keys == nil {
+		return nil, refuse("the key is not among the known ones, and %s: key id %q", refusal, id)
+	}
+	return keys, nil
+}
+
+// await waits for the end of a fetch, if there is one, and says how that went.
+func (a *Authenticator) await(ctx context.Context, wasLate bool) (late bool, how string) {
+	ended, late, refusal := a.demand.ask(a.now(), wasLate)
+	if ended == nil {
+		return false, refusal
+	}
+	timeout := time.NewTimer(fetchTimeout)
+	defer timeout.Stop()
+	select {
+	case <-ended:
+		return late, "the provider was asked for new ones"
+	case <-timeout.C:
+		return false, "the provider takes its time"
+	case <-ctx.Done():
+		return false, "the request ended before the provider answered"
+	}
 }
 
 // verify checks signature, issuer and audience. Time is not the library's business:

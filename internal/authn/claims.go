@@ -145,8 +145,10 @@ func readSubject(value jsontext.Value) (string, error) {
 		return "", refuse("sub is missing, empty or not a string")
 	case utf8.RuneCountInString(subject) > maxSubject:
 		return "", refuse("sub is longer than %d characters", maxSubject)
-	case strings.ContainsFunc(subject, unicode.IsControl):
-		return "", refuse("sub has a control character")
+	case strings.ContainsFunc(subject, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return "", refuse("sub has a character that cannot be seen")
+	case strings.TrimSpace(subject) != subject:
+		return "", refuse("sub begins or ends with a blank")
 	}
 	return subject, nil
 }

@@ -171,6 +171,7 @@ func TestAuthenticate_subject_must_be_fit_for_the_history(t *testing.T) {
 		map[string]any{"a": 1},
 		json.RawMessage("null"),
 		strings.Repeat("a", 256), "a\x00b", "a\nb", "a\u0085b", "a\x1b[31m", "\t",
+		" a", "a ", "   ", "a\u202eb", "a\u200bb", "a\u00a0b", "a\ufeff",
 	} {
 		b.mustRefuse(t, b.issuer.Token(t, map[string]any{"sub": sub}), "sub")
 	}

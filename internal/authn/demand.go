@@ -22,6 +22,9 @@ type demand struct {
 	mu        sync.Mutex // guards everything below
 	served    bool       // Run is there to fetch
 	pending   chan struct{}
+	begun     bool          // the pending fetch has
+	spare     bool          // one fetch is left for those who came late, see ask
+	extra     bool          // the pending one is that, and lengthens no pause
 	pause     time.Duration // the one after the next fruitless fetch
 	notBefore time.Time
 	asked     time.Time // last
@@ -30,8 +33,11 @@ type demand struct {
 func newDemand() *demand { return &demand{wake: make(chan struct{}, 1)} }
 
 // ask wants a fetch. The channel is closed when it has ended; without one there will
-// be none, and refusal says why.
-func (d *demand) ask(now time.Time) (ended <-chan struct{}, refusal string) {
+// be none, and refusal says why. late says that this fetch began before the question:
+// what it brings may be older than the key, which the provider has begun to use since.
+// Whoever was late asks once more and says so, and gets a fetch at once; one for all,
+// and none in a storm that goes on.
+func (d *demand) ask(now time.Time, wasLate bool) (ended <-chan struct{}, late bool, refusal string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	// Quiet is when nobody asks: a storm that is refused goes on.
@@ -41,25 +47,39 @@ func (d *demand) ask(now time.Time) (ended <-chan struct{}, refusal string) {
 	d.asked = now
 	switch {
 	case !d.served:
-		return nil, "nobody fetches new ones"
+		return nil, false, "nobody fetches new ones"
 	case d.pending != nil:
-		return d.pending, ""
-	case now.Before(d.notBefore):
+		return d.pending, d.begun, ""
+	case !now.Before(d.notBefore):
+	case wasLate && d.spare:
+		d.spare, d.extra = false, true
+	default:
 		wait := d.notBefore.Sub(now).Round(time.Second)
-		return nil, fmt.Sprintf("the provider was asked for new ones a moment ago, and is again in %s", wait)
+		return nil, false, fmt.Sprintf("the provider was asked for new ones a moment ago, and is again in %s", wait)
 	}
 	d.pending = make(chan struct{})
 	d.wake <- struct{}{} // never blocks: it holds one only while that fetch is pending
-	return d.pending, ""
+	return d.pending, false, ""
+}
+
+// begin is called before the fetch that somebody asked for.
+func (d *demand) begin() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.begun = true
 }
 
 // end is called when the fetch has ended that somebody asked for.
 func (d *demand) end(now time.Time, news bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if news {
+	switch {
+	case news:
 		d.pause, d.notBefore = firstPause, time.Time{}
-	} else {
+	case d.extra:
+		d.notBefore = now.Add(firstPause)
+	default:
+		d.spare = d.pause == firstPause
 		d.notBefore = now.Add(d.pause)
 		d.pause = min(2*d.pause, longestPause)
 	}
@@ -85,6 +105,6 @@ func (d *demand) serve(served bool) {
 func (d *demand) release() {
 	if d.pending != nil {
 		close(d.pending)
-		d.pending = nil
+		d.pending, d.begun, d.extra = nil, false, false
 	}
 }

@@ -79,6 +79,11 @@ func readKey(entry jsontext.Value) (id string, k key, err error) {
 			return "", key{}, errors.New("a private or symmetric key")
 		}
 	}
+	if operations, present := members["key_ops"]; present {
+		if list, ok := texts(operations); !ok || !slices.Contains(list, "verify") {
+			return "", key{}, errors.New("a key for other operations than verify")
+		}
+	}
 	// Certificates are not used, so a flaw of theirs must not cost the key.
 	for _, name := range []string{"x5c", "x5u", "x5t", "x5t#S256"} {
 		delete(members, name)

@@ -39,6 +39,8 @@ func TestKeySet_entries_of_no_use_are_skipped(t *testing.T) {
 	short := base64.RawURLEncoding.EncodeToString(key.Modulus()[:128])
 	for name, entry := range map[string]any{
 		"for encryption":           with(good, map[string]any{"use": "enc"}),
+		"encryption by operation":  with(good, map[string]any{"use": nil, "key_ops": []string{"encrypt"}}),
+		"no operation":             with(good, map[string]any{"key_ops": []string{}}),
 		"encryption by algorithm":  with(good, map[string]any{"use": nil, "alg": "RSA-OAEP"}),
 		"HMAC over a public key":   with(good, map[string]any{"alg": "HS256"}),
 		"algorithm of another key": with(good, map[string]any{"alg": "ES256"}),

@@ -52,6 +52,7 @@ func (a *Authenticator) Run(ctx context.Context) {
 			failures++
 			timer.Reset(retryWait(failures, a.Keys()))
 		case <-a.demand.wake:
+			a.demand.begin()
 			news, err := a.fetchKnown(ctx)
 			a.demand.end(a.now(), news)
 			a.report(ctx, err)

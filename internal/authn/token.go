@@ -40,6 +40,13 @@ func readHeader(token string) (header, error) {
 	if algorithm, ok := text(members["alg"]); !ok || !slices.Contains(algorithms, algorithm) {
 		return header{}, refuse("algorithm %q is not accepted", algorithm)
 	}
+	// Nothing that changes how a token is to be read is understood here (RFC 7515,
+	// 4.1.11, and RFC 7797).
+	for _, name := range []string{"crit", "b64"} {
+		if _, present := members[name]; present {
+			return header{}, refuse("header with %q, which is not accepted", name)
+		}
+	}
 	var h header
 	var ok bool
 	if h.keyID, ok = text(members["kid"]); !ok || h.keyID == "" {

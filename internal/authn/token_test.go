@@ -144,7 +144,11 @@ func TestAuthenticate_header_is_read_strictly(t *testing.T) {
 			b.mustRefuse(t, b.issuer.SignRaw(t, key, []byte(header), payload), "header")
 		})
 	}
-	b.mustRefuse(t, b.issuer.Sign(t, key, map[string]any{"crit": []string{"exp"}, "exp": 1}, payload), "crit")
+	for _, extension := range []map[string]any{
+		{"crit": []string{"exp"}, "exp": 1}, {"crit": []string{}}, {"crit": []string{"b64"}, "b64": true}, {"b64": false},
+	} {
+		b.mustRefuse(t, b.issuer.Sign(t, key, extension, payload), "which is not accepted")
+	}
 }
 
 func TestAuthenticate_key_id_must_be_there_and_known(t *testing.T) {

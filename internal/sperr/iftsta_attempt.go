@@ -45,9 +45,6 @@ type notDispatched struct {
 	wait     time.Duration
 }
 
-// actorService is the actor of what the service does by itself.
-const actorService = "sperrd"
-
 // The reasons for which a claimed outcome is not sent.
 var (
 	errLeaseTooShort = errors.New("not sent: the lease ended before makod could have answered")

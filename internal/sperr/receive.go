@@ -10,9 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// actorMarket is the actor of what a market event does.
-const actorMarket = "makod"
-
 // ReceiptKind says what became of a market event.
 type ReceiptKind int
 

@@ -1,0 +1,24 @@
+package sperr
+
+import (
+	"slices"
+	"strings"
+)
+
+// The actors in the history that are no person with a token.
+const (
+	actorService = "sperrd" // what the service does by itself
+	actorMarket  = "makod"  // what a market event does
+	// ActorDev is everybody where no tokens are checked.
+	ActorDev = "dev-admin"
+	// ActorCLI begins the actor of a command, whose user follows.
+	ActorCLI = "cli:"
+	actorSQL = "sql:" // begins that of a statement in psql, see the trigger of the reset
+)
+
+// ReservedActor reports whether the history uses a name for somebody else than a person
+// with a token, who must therefore not bear it.
+func ReservedActor(name string) bool {
+	return slices.Contains([]string{actorService, actorMarket, ActorDev}, name) ||
+		strings.HasPrefix(name, ActorCLI) || strings.HasPrefix(name, actorSQL)
+}
