@@ -11,8 +11,9 @@ RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache
     CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
     go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$VERSION" -o /out/sperrd ./cmd/sperrd
 
-# No shell, no libc, no package manager: the binary brings the time zones and the
-# migrations; the certificates are for https to makod and to PostgreSQL.
+# No shell, no libc, no package manager: the binary brings time zones, migrations and
+# policies; the certificates are for https to makod, the ERP, the OIDC provider and
+# PostgreSQL.
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /out/sperrd /sperrd

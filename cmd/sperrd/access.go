@@ -41,6 +41,24 @@ func (s *service) fetchKeys(ctx context.Context) {
 	_ = s.authenticator.Refresh(ctx)
 }
 
+// keepKeys keeps the keys of the provider up to date until stop, which waits for the end
+// of it.
+func (s *service) keepKeys(ctx context.Context) (stop func()) {
+	if s.authenticator == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.authenticator.Run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
 // newAuthorizer reads the policies that this binary brings.
 func newAuthorizer() (*authz.Authorizer, error) {
 	authorizer, err := authz.New("sperrd.cedar", policies.Sperrd, api.Actions())
@@ -55,7 +73,8 @@ func newAuthorizer() (*authz.Authorizer, error) {
 func (s *service) newMCP(repository *sperr.Repository) http.Handler {
 	return mcpserver.NewHandler(mcpserver.Options{
 		Repository: repository, Now: s.now, Version: versionText(), Logger: s.logger,
-		Open: s.config.Open() && s.config.MCP.APIKey.Reveal() == "",
+		Open:     s.config.Open() && s.config.MCP.APIKey.Reveal() == "",
+		Parallel: s.config.Database.PoolSize / 4,
 	})
 }
 

@@ -47,7 +47,6 @@ func TestServe_asks_for_tokens_and_takes_a_new_key_of_the_issuer_at_once(t *test
 	s := setup{port: freePort(t), database: postgrestest.NewURL(t), makod: newMarket(t).url}
 	i := startTOML(t, s.port, guardedTOML(s, issuer.URL()))
 	i.awaitReady(t)
-	// The first request already finds the keys.
 	if status, body := i.list(t, issuer); status != http.StatusOK {
 		t.Errorf("with a token: %d %s", status, body)
 	}
@@ -64,6 +63,68 @@ func TestServe_asks_for_tokens_and_takes_a_new_key_of_the_issuer_at_once(t *test
 	if log := i.log.String(); strings.Contains(log, "INSECURE") || !strings.Contains(log, `"audience":"sperrd"`) || !strings.Contains(log, "audience mapper") {
 		t.Errorf("log:\n%s", log)
 	}
+}
+
+func TestServe_has_the_keys_before_the_first_request_can_come(t *testing.T) {
+	t.Parallel()
+	issuer := authntest.Start(t)
+	hold := issuer.Hang(authntest.KeySet)
+	s := setup{port: freePort(t), database: postgrestest.NewURL(t), makod: newMarket(t).url}
+	i := startTOML(t, s.port, guardedTOML(s, issuer.URL()))
+	<-hold.Reached()
+	if _, _, err := i.get(t, "/health/live"); !refused(err) {
+		t.Errorf("somebody listens before the keys are asked for: %v", err)
+	}
+	hold.Release()
+	i.awaitReady(t)
+	if status, body := i.list(t, issuer); status != http.StatusOK {
+		t.Errorf("the first request: %d %s", status, body)
+	}
+	if n := issuer.KeyFetches(); n != 1 {
+		t.Errorf("the keys were asked for %d times", n)
+	}
+}
+
+func TestServe_open_to_everybody_refuses_a_name_that_is_not_its_own_at_MCP(t *testing.T) {
+	t.Parallel()
+	s := setup{port: freePort(t), database: postgrestest.NewURL(t), makod: newMarket(t).url}
+	open := startTOML(t, s.port, s.toml())
+	open.awaitReady(t)
+	if status := open.mcp(t, "evil.example", ""); status != http.StatusForbidden {
+		t.Errorf("a page that has rebound its name to this address gets %d", status)
+	}
+	if status := open.mcp(t, "localhost", ""); status != http.StatusOK {
+		t.Errorf("this machine gets %d", status)
+	}
+	s.port, s.more = freePort(t), "[mcp]\napi_key = \"mcp-0123456789-0123456789\"\n"
+	keyed := startTOML(t, s.port, s.toml())
+	keyed.awaitReady(t)
+	if status := keyed.mcp(t, "sperrd.example", "mcp-0123456789-0123456789"); status != http.StatusOK {
+		t.Errorf("a client with the key, through a proxy on this machine, gets %d", status)
+	}
+}
+
+// mcp lists the tools, under a Host and with a key that may be empty.
+func (i *instance) mcp(t *testing.T, host, key string) (status int) {
+	t.Helper()
+	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, i.base+"/mcp", strings.NewReader(list))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Host = host
+	request.Header.Set("Accept", "application/json, text/event-stream")
+	request.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		request.Header.Set("Authorization", "Bearer "+key)
+	}
+	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	_, _ = io.Copy(io.Discard, response.Body)
+	return response.StatusCode
 }
 
 func TestServe_starts_without_its_issuer_and_recovers_by_itself(t *testing.T) {

@@ -38,6 +38,7 @@ func (s *service) ready(ctx context.Context) error {
 // serve answers requests and runs the loops until ctx ends, and then until what has
 // begun is finished. The error is errCut where shutdown_grace was not enough for that.
 func (s *service) serve(ctx context.Context, server *http.Server, background loops, listener net.Listener) error {
+	defer s.keepKeys(ctx)() // for as long as anybody may come with a token
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	stopLoops, loopsEnded := background.start(ctx)

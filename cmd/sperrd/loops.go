@@ -6,29 +6,26 @@ import (
 	"sync"
 	"time"
 
-	"sperrd/internal/authn"
 	"sperrd/internal/config"
 	"sperrd/internal/outbox"
 	"sperrd/internal/sperr"
 )
 
-// loops is the work of the service that nobody asks for: the IFTSTA queue, the Fristen,
-// where there is an ERP the outbox, and where tokens are checked the keys for that.
+// loops is the work of the service that nobody asks for: the IFTSTA queue, the Fristen
+// and, where there is an ERP, the outbox.
 type loops struct {
 	retry   *sperr.RetryWorker
 	scanner *sperr.FristScanner
 	drainer *outbox.Drainer // nil: no ERP, events pile up
-
-	authenticator *authn.Authenticator // nil: no token is checked, no keys are fetched
 }
 
-func newLoops(c *config.Config, orders *sperr.Service, drainer *outbox.Drainer, authenticator *authn.Authenticator) loops {
+func newLoops(c *config.Config, orders *sperr.Service, drainer *outbox.Drainer) loops {
 	return loops{
 		retry: sperr.NewRetryWorker(orders, sperr.RetryOptions{
 			PollInterval: c.IFTSTA.PollInterval, Parallelism: c.IFTSTA.Parallelism,
 		}),
 		scanner: sperr.NewFristScanner(orders, c.Frist.ScanInterval),
-		drainer: drainer, authenticator: authenticator,
+		drainer: drainer,
 	}
 }
 
@@ -42,9 +39,6 @@ func (l loops) start(ctx context.Context) (stop context.CancelFunc, ended <-chan
 	running.Go(func() { l.scanner.Run(ctx) })
 	if l.drainer != nil {
 		running.Go(func() { l.drainer.Run(ctx) })
-	}
-	if l.authenticator != nil {
-		running.Go(func() { l.authenticator.Run(ctx) })
 	}
 	done := make(chan struct{})
 	go func() {

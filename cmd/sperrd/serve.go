@@ -26,8 +26,8 @@ import (
 	"sperrd/migrations"
 )
 
-// databaseMargin is what an answer may take beside the command to makod: the
-// statements before and after it, each of which has its own bound.
+// databaseMargin is what an answer may take beside the wait for a key and the command
+// to makod: the statements before and after it, each of which has its own bound.
 const databaseMargin = 30 * time.Second
 
 // serveCommand is the service.
@@ -45,33 +45,14 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	client, err := newMakodClient(cfg)
+	s, err := newService(cfg, logger, p.now)
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	erp, err := newERPClient(cfg, p.now)
-	if err != nil {
-		return err
-	}
-	if erp != nil {
-		defer erp.Close()
-	}
-	verifier, err := newVerifier(cfg, p.now)
-	if err != nil {
-		return err
-	}
-	authorizer, err := newAuthorizer()
-	if err != nil {
-		return err
-	}
+	defer s.close()
 	logger.Info("starting", "version", versionText(), "tenant", cfg.Tenant, "config", p.configPath())
 	for _, warning := range warnings(cfg) {
 		logger.Warn("configuration", "warning", warning)
-	}
-	s := &service{
-		config: cfg, logger: logger, now: p.now, makod: client, erp: erp, verifier: verifier,
-		authenticator: newAuthenticator(cfg, p.now, logger), authorizer: authorizer,
 	}
 	err = s.run(ctx)
 	switch {
@@ -100,6 +81,32 @@ type service struct {
 
 	pool     *pgxpool.Pool
 	stopping atomic.Bool
+}
+
+// newService returns a service that has begun nothing. close ends it.
+func newService(cfg *config.Config, logger *slog.Logger, now func() time.Time) (s *service, err error) {
+	s = &service{config: cfg, logger: logger, now: now, authenticator: newAuthenticator(cfg, now, logger)}
+	if s.makod, err = newMakodClient(cfg); err != nil {
+		return nil, err
+	}
+	if s.erp, err = newERPClient(cfg, now); err != nil {
+		return nil, err
+	}
+	if s.verifier, err = newVerifier(cfg, now); err != nil {
+		return nil, err
+	}
+	if s.authorizer, err = newAuthorizer(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// close ends the connections to the neighbours.
+func (s *service) close() {
+	s.makod.Close()
+	if s.erp != nil {
+		s.erp.Close()
+	}
 }
 
 // run brings the database up to date, serves on it until ctx ends, and stops.
@@ -172,6 +179,6 @@ func (s *service) parts() (*http.Server, loops) {
 		MCP: s.newMCP(repository), MCPKey: s.config.MCP.APIKey.Reveal(),
 		Warnings: s.config.InsecureWarnings(), Ready: s.ready, Now: s.now, Logger: s.logger,
 	})
-	server := api.NewServer(handler, s.config.IFTSTA.RequestTimeout+databaseMargin, s.logger)
-	return server, newLoops(s.config, orders, drainer, s.authenticator)
+	server := api.NewServer(handler, s.config.IFTSTA.RequestTimeout+authn.LongestWait+databaseMargin, s.logger)
+	return server, newLoops(s.config, orders, drainer)
 }

@@ -3,9 +3,11 @@ package api
 import (
 	"context"
 	"crypto/subtle"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"sperrd/internal/authn"
@@ -71,7 +73,7 @@ func (s *server) admit(a access, r *http.Request) (*http.Request, error) {
 		return r, nil
 	}
 	if a.mcp {
-		if err := s.origins.Check(r); err != nil {
+		if err := s.checkOrigin(r); err != nil {
 			return nil, fmt.Errorf("%w: %w", errForeignPage, err)
 		}
 	}
@@ -86,6 +88,17 @@ func (s *server) admit(a access, r *http.Request) (*http.Request, error) {
 		}
 	}
 	return r.WithContext(context.WithValue(r.Context(), callerKey{}, c)), nil
+}
+
+// checkOrigin refuses the pages of other origins. The library believes what a browser
+// says of itself (Sec-Fetch-Site); here what it says of the page must agree as well.
+func (s *server) checkOrigin(r *http.Request) error {
+	for _, origin := range r.Header.Values("Origin") {
+		if u, err := url.Parse(origin); err != nil || u.User != nil || !strings.EqualFold(u.Host, r.Host) {
+			return errors.New("the Origin is not this host")
+		}
+	}
+	return s.origins.Check(r)
 }
 
 // authenticate returns who calls. permitted says that no policy has to be asked: the

@@ -38,6 +38,9 @@ func (s *server) handleReady(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("%w: not ready: %w", errUnavailable, err)
 	}
 	body := readiness{Ready: true, Warnings: slices.Clone(s.Warnings)}
+	if n := s.Authorizer.Failures(); n > 0 {
+		body.Warnings = append(body.Warnings, fmt.Sprintf("policies could not be evaluated for %d requests, which were denied; the log has the reason", n))
+	}
 	if s.Authenticator != nil && s.Authenticator.Keys() == 0 {
 		body.Warnings = append(body.Warnings, warningNoKeys)
 	}

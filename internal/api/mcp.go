@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"io"
+	"log/slog"
 	"net/http"
 )
 
@@ -16,5 +17,8 @@ func (s *server) handleMCP(w http.ResponseWriter, r *http.Request) error {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
 	s.MCP.ServeHTTP(w, r)
+	if e := entryOf(r.Context()); e.answer.Status() == http.StatusInternalServerError {
+		e.raise(slog.LevelError) // its own answer, which no error has brought about here
+	}
 	return nil
 }

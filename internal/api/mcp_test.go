@@ -67,6 +67,12 @@ func TestMCP_refuses_pages_of_other_origins_whoever_they_are(t *testing.T) {
 		wantProblem(t, g.mcp(t, toolsList, append(foreign, key...)...), http.StatusForbidden, "forbidden")
 		wantProblem(t, g.mcp(t, toolsList, foreign...), http.StatusForbidden, "forbidden")
 	}
+	browser := []string{"Sec-Fetch-Site", "same-origin", "Origin", "https://evil.example"}
+	wantProblem(t, g.mcp(t, toolsList, append(browser, key...)...), http.StatusForbidden, "forbidden")
+	for _, origins := range [][]string{{g.url, "https://evil.example"}, {strings.Replace(g.url, "//", "//evil@", 1)}} {
+		header := http.Header{"Origin": origins, "Authorization": {key[1]}, "Content-Type": {"application/json"}}
+		wantProblem(t, g.send(t, http.MethodPost, "/mcp", strings.NewReader(toolsList), header), http.StatusForbidden, "forbidden")
+	}
 	for _, own := range [][]string{{"Origin", g.url}, {"Sec-Fetch-Site", "same-origin"}, {"Sec-Fetch-Site", "none"}} {
 		wantTools(t, g.mcp(t, toolsList, append(own, key...)...))
 	}

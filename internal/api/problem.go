@@ -73,7 +73,7 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 // challenge says how to authenticate (RFC 6750, 3).
 func challenge(err error) string {
 	const scheme = `Bearer realm="sperrd"`
-	if errors.Is(err, errNoToken) {
+	if errors.Is(err, errNoToken) || errors.Is(err, errTwoTokens) {
 		return scheme
 	}
 	return scheme + `, error="invalid_token"`

@@ -48,7 +48,7 @@ func (s *server) table() []route {
 		{http.MethodPost, mcpPath, needsOrMCPKey(actionRead), s.handleMCP},
 
 		{http.MethodGet, "/health/live", openFor("an orchestrator has no token, and it learns nothing but that the process runs"), s.handleLive},
-		{http.MethodGet, "/health/ready", openFor("a load balancer has no token, and it learns nothing but whether to send requests here"), s.handleReady},
+		{http.MethodGet, "/health/ready", openFor("a load balancer has no token, and it learns whether to send requests here, and what is open to everybody anyway"), s.handleReady},
 	}
 }
 

@@ -17,9 +17,6 @@ type Options struct {
 	// document name it; Audience is what the aud of a token must contain. Both are
 	// required.
 	Issuer, Audience string
-	// Client speaks to the provider; nil means one of its own, which honours the
-	// proxy of the environment. Answers and redirects are bounded either way.
-	Client *http.Client
 	// Now is the clock against which tokens are judged; nil means time.Now.
 	Now func() time.Time
 	// Logger takes the state of the keys, and nothing of tokens; nil means none.
@@ -36,8 +33,9 @@ type Authenticator struct {
 	keys   atomic.Pointer[keySet] // never nil
 	demand *demand
 
-	fetching chan struct{} // holds one while a fetch goes on, which guards the next
+	fetching chan struct{} // holds one while a fetch goes on, which guards the next two
 	keysURL  string
+	seen     history
 
 	reachable bool // belongs to Run
 }
@@ -45,8 +43,8 @@ type Authenticator struct {
 // New returns an Authenticator that knows no keys yet. It asks nobody.
 func New(o Options) *Authenticator {
 	a := &Authenticator{
-		issuer: o.Issuer, audience: o.Audience, client: newClient(o.Client), now: o.Now, logger: o.Logger,
-		demand: newDemand(), fetching: make(chan struct{}, 1),
+		issuer: o.Issuer, audience: o.Audience, client: newClient(newTransport()), now: o.Now, logger: o.Logger,
+		demand: newDemand(), fetching: make(chan struct{}, 1), seen: history{},
 	}
 	if a.now == nil {
 		a.now = time.Now
@@ -68,7 +66,7 @@ func (a *Authenticator) Keys() int { return a.keys.Load().count }
 // error is a [*TokenError], or wraps ErrUnavailable while there are no keys.
 //
 // For a key that is not known it may wait for [Authenticator.Run] to ask the
-// provider, but not longer than ctx lasts nor than one fetch may take.
+// provider, but not longer than ctx lasts nor than [LongestWait].
 func (a *Authenticator) Authenticate(ctx context.Context, token string) (Claims, error) {
 	h, err := readHeader(token)
 	if err != nil {
@@ -94,6 +92,8 @@ func (a *Authenticator) keysFor(ctx context.Context, id string) ([]key, error) {
 	if keys := a.keys.Load().byID[id]; keys != nil {
 		return keys, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, LongestWait)
+	defer cancel()
 	late, refusal := a.await(ctx, false)
 	// Also without a fetch of its own: another may just have ended.
 	keys := a.keys.Load().byID[id]
@@ -113,15 +113,11 @@ func (a *Authenticator) await(ctx context.Context, wasLate bool) (late bool, how
 	if ended == nil {
 		return false, refusal
 	}
-	timeout := time.NewTimer(fetchTimeout)
-	defer timeout.Stop()
 	select {
 	case <-ended:
 		return late, "the provider was asked for new ones"
-	case <-timeout.C:
-		return false, "the provider takes its time"
 	case <-ctx.Done():
-		return false, "the request ended before the provider answered"
+		return false, "the provider has not answered yet"
 	}
 }
 

@@ -33,29 +33,19 @@ func newTransport() *http.Transport {
 	}
 }
 
-// newClient returns a client like base, nil being one of our own, that reads no
-// endless answer and leaves https for nobody.
-func newClient(base *http.Client) *http.Client {
-	if base == nil {
-		base = &http.Client{Transport: newTransport()}
+// newClient returns a client that reads no endless answer and leaves https for nobody.
+func newClient(transport http.RoundTripper) *http.Client {
+	return &http.Client{Transport: boundedTransport{transport}, CheckRedirect: checkRedirect}
+}
+
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	switch {
+	case via[len(via)-1].URL.Scheme == "https" && req.URL.Scheme != "https":
+		return errors.New("redirected from https to something else")
+	case len(via) >= maxRedirects:
+		return errors.New("too many redirects")
 	}
-	client := *base
-	if client.Transport == nil {
-		client.Transport = http.DefaultTransport
-	}
-	client.Transport = boundedTransport{client.Transport}
-	client.CheckRedirect = func(req *http.Request, via []*http.Request) error {
-		switch {
-		case via[len(via)-1].URL.Scheme == "https" && req.URL.Scheme != "https":
-			return errors.New("redirected from https to something else")
-		case base.CheckRedirect != nil:
-			return base.CheckRedirect(req, via)
-		case len(via) >= maxRedirects:
-			return errors.New("too many redirects")
-		}
-		return nil
-	}
-	return &client
+	return nil
 }
 
 // boundedTransport bounds the answers of another transport. The library reads a

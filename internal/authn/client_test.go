@@ -67,7 +67,7 @@ func provider(t *testing.T, start func(http.Handler) *httptest.Server, keys func
 	})
 	client := server.Client()
 	t.Cleanup(client.CloseIdleConnections)
-	return New(Options{Issuer: server.URL, Audience: "sperrd", Client: client})
+	return newWith(server.URL, client.Transport)
 }
 
 func TestRefresh_never_leaves_https(t *testing.T) {

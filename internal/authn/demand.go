@@ -9,12 +9,12 @@ import (
 // The pauses between fetches that key ids of unknown tokens cause.
 const (
 	firstPause   = 5 * time.Second
-	longestPause = 60 * time.Second
+	longestPause = 15 * time.Second
 )
 
 // demand bounds the fetches that unknown key ids cause: anybody can invent one. All
 // who ask at the same time share a fetch, and after one that brought no new key the
-// next has to wait, each time twice as long. A key that the provider has just begun
+// next has to wait, each time longer up to a bound. A key that the provider has just begun
 // to use is therefore known within one request, and a storm comes to nothing.
 type demand struct {
 	wake chan struct{} // takes one: there is something to do for Run

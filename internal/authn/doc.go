@@ -10,5 +10,6 @@
 // key away. And the claims are read strictly, so that this package, the library and
 // whoever reads a token in the log understand the same by it.
 //
-// A token is written nowhere, neither whole nor in part.
+// No token and no signature is written anywhere; of a token that is refused, the log
+// may get the claims that are the reason.
 package authn

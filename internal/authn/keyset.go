@@ -145,17 +145,26 @@ func fitting(public any) []jose.SignatureAlgorithm {
 	return nil
 }
 
-// hasNews reports whether s has a key that old has not.
-func (s *keySet) hasNews(old *keySet) bool {
+// history remembers keys by their thumbprints under their id. A provider whose nodes
+// disagree shows the same keys again and again, and none of that is news.
+type history map[string]bool
+
+// longestHistory is so many that no provider gets there by rotating.
+const longestHistory = 10_000
+
+// learn reports whether s has a key that was never seen before.
+func (h history) learn(s *keySet) (news bool) {
+	if len(h) > longestHistory {
+		clear(h)
+	}
 	for id, keys := range s.byID {
 		for _, k := range keys {
-			same := func(other key) bool { return other.thumbprint == k.thumbprint }
-			if !slices.ContainsFunc(old.byID[id], same) {
-				return true
-			}
+			name := id + " " + k.thumbprint
+			news = news || !h[name]
+			h[name] = true
 		}
 	}
-	return false
+	return news
 }
 
 // verification checks the signature of one token with the keys of its key id. It is

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -53,6 +54,13 @@ func newBench(t *testing.T) *bench {
 		Issuer: b.issuer.URL(), Audience: authntest.Audience, Now: b.Now, Logger: slog.New(b.lines),
 	})
 	return b
+}
+
+// newWith asks a provider over a transport of the test's own.
+func newWith(issuer string, transport http.RoundTripper) *Authenticator {
+	a := New(Options{Issuer: issuer, Audience: authntest.Audience})
+	a.client = newClient(transport)
+	return a
 }
 
 // newReadyBench knows the keys.

@@ -15,6 +15,8 @@ import (
 const (
 	// fetchTimeout bounds one request to the provider, its body included.
 	fetchTimeout = 10 * time.Second
+	// LongestWait bounds how long a request waits for a key that is not known.
+	LongestWait = fetchTimeout
 	// refreshEvery is how long a key that the provider has withdrawn may live on.
 	refreshEvery = 5 * time.Minute
 	// firstRetry and longestRetry are the waits after a failed fetch.
@@ -27,7 +29,7 @@ const (
 const mapperHint = "tokens need this audience and the claims mako_tenant and mako_roles: " +
 	"in Keycloak an audience mapper and a mapper for each of the two"
 
-// Run fetches the provider's keys at once, again every five minutes, and when a
+// Run fetches the provider's keys at once unless they are known, again every five minutes, and when a
 // token names a key that is not known. A failure is logged, retried and takes no key
 // away. It returns when ctx ends and is called once; without it no request waits for
 // a key.
@@ -36,6 +38,10 @@ func (a *Authenticator) Run(ctx context.Context) {
 	defer a.demand.serve(false)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	if a.Keys() > 0 { // somebody has called Refresh
+		a.report(ctx, nil)
+		timer.Reset(refreshEvery)
+	}
 	var failures int
 	for {
 		select {
@@ -167,7 +173,7 @@ func checkKeysURL(issuer, keysURL string) error {
 }
 
 // fetchKeys fetches the keys and installs them. news says whether a key is among
-// them that was not known. Whoever calls it has acquired the right to.
+// them that was never seen. Whoever calls it has acquired the right to.
 func (a *Authenticator) fetchKeys(ctx context.Context) (news bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
@@ -179,7 +185,8 @@ func (a *Authenticator) fetchKeys(ctx context.Context) (news bool, err error) {
 	if err != nil {
 		return false, fetchFailed("keys", err)
 	}
-	return set.hasNews(a.keys.Swap(set)), nil
+	a.keys.Store(set)
+	return a.seen.learn(set), nil
 }
 
 func (a *Authenticator) get(ctx context.Context, address string) ([]byte, error) {

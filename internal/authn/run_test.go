@@ -67,6 +67,23 @@ func TestRun_a_rotated_key_is_known_within_one_request(t *testing.T) {
 	b.mustRefuse(t, old, "the provider was asked for new ones")
 }
 
+func TestRun_nodes_of_a_provider_that_disagree_cause_no_storm(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.run(t)
+	one := b.issuer.Key()
+	other := b.issuer.Rotate(t)
+	sets := [][]byte{keySetOf(t, other.JWK()), keySetOf(t, one.JWK())}
+	for i := range 100 {
+		b.issuer.SetKeySet(sets[i%2])
+		_, _ = b.authn.Authenticate(t.Context(), b.unknown(t))
+	}
+	// One at the start, one that shows the other node, one that shows nothing new.
+	if got := b.issuer.KeyFetches(); got > 4 {
+		t.Errorf("%d fetches", got)
+	}
+}
+
 func TestRun_requests_for_a_new_key_share_one_fetch(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -218,7 +235,7 @@ func TestDemand_who_came_late_gets_one_fetch_more(t *testing.T) {
 	if ended, _, refusal := d.ask(now, true); ended != nil || !strings.Contains(refusal, "again in 5s") {
 		t.Errorf("a second fetch more: %q", refusal)
 	}
-	if got, want := fmt.Sprint(stormOf(d, now, time.Minute, false)), "[5 15 35]"; got != want {
+	if got, want := fmt.Sprint(stormOf(d, now, time.Minute, false)), "[5 15 30 45]"; got != want {
 		t.Errorf("it lengthens the pauses: fetches at %s, want %s", got, want)
 	}
 }
@@ -236,22 +253,22 @@ func stormOf(d *demand, start time.Time, duration time.Duration, news bool) (fet
 	return fetches
 }
 
-func TestDemand_pauses_double_up_to_a_minute(t *testing.T) {
+func TestDemand_pauses_grow_up_to_a_quarter_of_a_minute(t *testing.T) {
 	t.Parallel()
 	start := newClock().Now()
 	d := newDemand()
 	d.serve(true)
-	if got, want := fmt.Sprint(stormOf(d, start, 5*time.Minute, false)), "[0 5 15 35 75 135 195 255]"; got != want {
+	if got, want := fmt.Sprint(stormOf(d, start, time.Minute, false)), "[0 5 15 30 45]"; got != want {
 		t.Errorf("fetches at %s, want %s", got, want)
 	}
-	// After exactly a minute of silence the storm may still go on, after more it is over.
-	again := start.Add(299*time.Second + longestPause)
-	if got, want := fmt.Sprint(stormOf(d, again, time.Minute, false)), "[0]"; got != want {
-		t.Errorf("after a minute: fetches at %s, want %s", got, want)
+	// After exactly the longest pause of silence the storm may still go on, after more it is over.
+	again := start.Add(59*time.Second + longestPause)
+	if got, want := fmt.Sprint(stormOf(d, again, 20*time.Second, false)), "[0 15]"; got != want {
+		t.Errorf("after the longest pause: fetches at %s, want %s", got, want)
 	}
-	again = again.Add(59*time.Second + longestPause + time.Second)
-	if got, want := fmt.Sprint(stormOf(d, again, time.Minute, false)), "[0 5 15 35]"; got != want {
-		t.Errorf("after more than a minute: fetches at %s, want %s", got, want)
+	again = again.Add(19*time.Second + longestPause + time.Second)
+	if got, want := fmt.Sprint(stormOf(d, again, 20*time.Second, false)), "[0 5 15]"; got != want {
+		t.Errorf("after more than that: fetches at %s, want %s", got, want)
 	}
 }
 
@@ -260,9 +277,9 @@ func TestDemand_a_new_key_ends_the_pauses(t *testing.T) {
 	start := newClock().Now()
 	d := newDemand()
 	d.serve(true)
-	stormOf(d, start, 35*time.Second, false)
-	stormOf(d, start.Add(35*time.Second), time.Second, true)
-	if got, want := fmt.Sprint(stormOf(d, start.Add(36*time.Second), 20*time.Second, false)), "[0 5 15]"; got != want {
+	stormOf(d, start, 30*time.Second, false)
+	stormOf(d, start.Add(30*time.Second), time.Second, true)
+	if got, want := fmt.Sprint(stormOf(d, start.Add(31*time.Second), 20*time.Second, false)), "[0 5 15]"; got != want {
 		t.Errorf("fetches at %s, want %s", got, want)
 	}
 }

@@ -25,12 +25,10 @@ func attempts(t *testing.T, duration time.Duration, keys bool, answer roundTripp
 	t.Helper()
 	start := time.Now()
 	var asked []int
-	a := New(Options{Issuer: "https://idp.example", Audience: "sperrd", Client: &http.Client{
-		Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-			asked = append(asked, int(time.Since(start).Seconds()))
-			return answer(r)
-		}),
-	}})
+	a := newWith("https://idp.example", roundTripper(func(r *http.Request) (*http.Response, error) {
+		asked = append(asked, int(time.Since(start).Seconds()))
+		return answer(r)
+	}))
 	if keys {
 		a.keys.Store(&keySet{count: 1})
 	}
@@ -50,18 +48,19 @@ func hanging(r *http.Request) (*http.Response, error) {
 func TestRun_retries_a_provider_that_fails(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		keys   bool
+		keys   bool // those of five minutes ago
+		while  time.Duration
 		answer roundTripper
 		want   string
 	}{
-		"quickly at first while there are no keys": {false, down, "[0 1 3 7 15 31 61 91]"},
-		"every 30 s while the old keys do":         {true, down, "[0 30 60 90]"},
-		"after 10 s without an answer":             {true, hanging, "[0 40 80]"},
+		"quickly at first while there are no keys": {false, 100 * time.Second, down, "[0 1 3 7 15 31 61 91]"},
+		"every 30 s while the old keys do":         {true, 400 * time.Second, down, "[300 330 360 390]"},
+		"after 10 s without an answer":             {true, 400 * time.Second, hanging, "[300 340 380]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				if got := fmt.Sprint(attempts(t, 100*time.Second, c.keys, c.answer)); got != c.want {
+				if got := fmt.Sprint(attempts(t, c.while, c.keys, c.answer)); got != c.want {
 					t.Errorf("asked at %s, want %s", got, c.want)
 				}
 			})
@@ -95,14 +94,12 @@ func TestAuthenticate_waits_for_a_key_no_longer_than_it_may(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		hangs, well := false, healthy(t)
-		a := New(Options{Issuer: "https://idp.example", Audience: "sperrd", Client: &http.Client{
-			Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-				if hangs {
-					return hanging(r)
-				}
-				return well(r)
-			}),
-		}})
+		a := newWith("https://idp.example", roundTripper(func(r *http.Request) (*http.Response, error) {
+			if hangs {
+				return hanging(r)
+			}
+			return well(r)
+		}))
 		if err := a.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -10,8 +10,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxToken bounds a token, in bytes. Ten thousand roles need less than half of it.
-const maxToken = 256 << 10
+// The bounds of a token and of its parts, in bytes. Anybody can send one, and what is
+// read before its signature is checked must cost next to nothing.
+const (
+	maxToken         = 256 << 10 // ten thousand roles need less than half of it
+	maxHeaderPart    = 8 << 10
+	maxSignaturePart = 4 << 10 // more than RSA has with 16384 bits
+)
 
 // algorithms are those of RFC 7518 and RFC 8037 with a public key. With a shared
 // secret, or with none, anybody who has the provider's public keys could sign.
@@ -72,20 +77,28 @@ func checkForm(token string) ([]byte, error) {
 		return nil, refuse("longer than %d bytes", maxToken)
 	}
 	parts := strings.SplitN(token, ".", 4)
-	if len(parts) != 3 {
+	switch {
+	case len(parts) != 3:
 		return nil, refuse("not three parts divided by dots")
+	case len(parts[0]) > maxHeaderPart || len(parts[2]) > maxSignaturePart:
+		return nil, refuse("header or signature is too long")
 	}
-	var raw []byte
-	for i, part := range parts {
-		decoded, ok := decodePart(part)
-		if !ok {
-			return nil, refuse("part %d of 3 is not base64url", i+1)
-		}
-		if i == 0 {
-			raw = decoded
-		}
+	raw, ok := decodePart(parts[0])
+	if !ok {
+		return nil, refuse("the header is not base64url")
+	}
+	// The signature is over the other parts as they are spelled, but not over itself.
+	if _, ok := decodePart(parts[2]); !ok {
+		return nil, refuse("the signature is not base64url")
+	}
+	if payload := parts[1]; payload == "" || strings.ContainsFunc(payload, notBase64URL) {
+		return nil, refuse("the payload is not base64url")
 	}
 	return raw, nil
+}
+
+func notBase64URL(r rune) bool {
+	return (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_'
 }
 
 // decodePart reads base64url without padding. The decoder would skip line breaks,

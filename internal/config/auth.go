@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"net"
 	"net/url"
 	"strings"
@@ -12,6 +13,9 @@ const (
 	oidcAudience        = "oidc.audience"
 	mcpAPIKey           = "mcp.api_key"
 )
+
+// goodKey is how many characters a key should have at least that anybody may try.
+const goodKey = 20
 
 // section says whether the file has a section of that name, also an empty one.
 func (d *document) section(name string) bool {
@@ -26,15 +30,27 @@ func (d *document) oidc() OIDC {
 		d.asked[oidcIssuer], d.asked[oidcAudience] = true, true
 		return OIDC{}
 	}
-	issuer, ok := d.required(oidcIssuer)
+	issuer, ok := d.trimmed(oidcIssuer)
 	if ok {
 		if _, isURL := d.webURL(oidcIssuer, issuer); isURL && strings.ContainsAny(issuer, "?#") {
 			d.report(oidcIssuer, "must not hold a query or a fragment")
 		}
 	}
-	audience, _ := d.required(oidcAudience)
+	audience, _ := d.trimmed(oidcAudience)
 
 	return OIDC{Issuer: issuer, Audience: audience}
+}
+
+// trimmed is required for a value that is compared letter by letter, and whose blanks at
+// the ends nobody would see.
+func (d *document) trimmed(key string) (value string, ok bool) {
+	value, ok = d.required(key)
+	if ok && strings.TrimSpace(value) != value {
+		d.report(key, "must not begin or end with a blank")
+		return value, false
+	}
+
+	return value, ok
 }
 
 // mcp returns the zero value where the file has no section [mcp].
@@ -50,6 +66,17 @@ func (d *document) mcp() MCP {
 	}
 
 	return MCP{APIKey: NewSecret(value)}
+}
+
+// separateKeys refuses a key for reading that opens more than that.
+func (d *document) separateKeys(c *Config) {
+	key := c.MCP.APIKey.Reveal()
+	for _, other := range append([]Secret{c.MakodAPIKey, c.ERPHMACSecret}, c.InboundHMACSecrets...) {
+		if key != "" && key == other.Reveal() {
+			d.report(mcpAPIKey, "must be a key of its own, and not that of makod or a secret that signs")
+			return
+		}
+	}
 }
 
 // requireAuthentication refuses to serve anything to everybody unless that is
@@ -92,6 +119,9 @@ func (c *Config) authWarnings() []string {
 	warnings := c.InsecureWarnings()
 	if len(warnings) == 0 && c.AllowInsecureNoAuth {
 		warnings = append(warnings, allowInsecureNoAuth+" = true has nothing to allow: remove it, or a section that gets lost leaves the service open")
+	}
+	if key := c.MCP.APIKey.Reveal(); key != "" && len(key) < goodKey {
+		warnings = append(warnings, fmt.Sprintf("%s has fewer than %d characters: whoever guesses it sees the addresses of households", mcpAPIKey, goodKey))
 	}
 	if u, err := url.Parse(c.OIDC.Issuer); err == nil && u.Scheme == "http" && !isLoopback(u.Hostname()) {
 		warnings = append(warnings, oidcIssuer+" is not https: whoever sits between here and the provider can hand out keys of its own")

@@ -13,6 +13,10 @@ func TestLoad_oidc_section_must_be_usable(t *testing.T) {
 		`issuer = "https://u:p@keycloak"`:         "oidc.issuer: must not hold a user or a password",
 		`issuer = "https://keycloak?realm=x"`:     "oidc.issuer: must not hold a query",
 		`issuer = "https://keycloak/#x"`:          "oidc.issuer: must not hold a query or a fragment",
+		`issuer = "https://keycloak:99999"`:       "oidc.issuer: must have a port from 1 to 65535",
+		`issuer = "https://keycloak:0"`:           "oidc.issuer: must have a port from 1 to 65535",
+		`issuer = "https://keycloak "`:            "oidc.issuer: must not begin or end with a blank",
+		`audience = " sperrd"`:                    "oidc.audience: must not begin or end with a blank",
 		`issuer = ""`:                             "oidc.issuer: is blank",
 		`issuer = ["https://keycloak"]`:           "oidc.issuer: must be a string",
 		`issuer = "env:NOWHERE"`:                  "oidc.issuer (environment variable NOWHERE): is not set",
@@ -48,6 +52,7 @@ func TestLoad_mcp_key_must_fit_into_a_header(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]string{
 		`"a b"`: "must be ASCII without blanks", `"a\n"`: "must be ASCII without blanks", `"schlüssel"`: "must be ASCII without blanks",
+		`"key-of-makod"`: "must be a key of its own", `"inbound-secret"`: "must be a key of its own",
 		`""`: "is blank", `"env:NOWHERE"`: "is not set", `1`: "must be a string",
 	} {
 		if got := problems(t, minimal+"[mcp]\napi_key = "+value+"\n", env()); len(got) != 1 || !strings.Contains(got[0], "mcp.api_key") || !strings.Contains(got[0], want) {

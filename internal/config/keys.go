@@ -2,6 +2,7 @@ package config
 
 import (
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -39,6 +40,7 @@ func (d *document) config() *Config {
 		Outbox: d.outbox(),
 	}
 	d.requireAuthentication(c)
+	d.separateKeys(c)
 	d.reportUnknown()
 
 	return c
@@ -62,11 +64,19 @@ func (d *document) webURL(key, value string) (u *url.URL, ok bool) {
 		d.report(key, "must be a URL that begins with http:// or https:// and names a host")
 	case u.User != nil:
 		d.report(key, "must not hold a user or a password")
+	case !isPort(u.Port()):
+		d.report(key, "must have a port from 1 to 65535, or none")
 	default:
 		return u, true
 	}
 
 	return nil, false
+}
+
+// isPort says whether a URL can be reached by this port; empty is the usual one.
+func isPort(port string) bool {
+	number, err := strconv.ParseUint(port, 10, 16)
+	return port == "" || err == nil && number > 0
 }
 
 // makodURL returns the URL without a trailing slash.

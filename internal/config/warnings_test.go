@@ -31,6 +31,20 @@ func TestWarnings_open_service_is_warned_about(t *testing.T) {
 	wantWarnings(without("allow_insecure_no_auth") + oidcSection)
 }
 
+func TestWarnings_a_short_key_of_MCP_is_warned_about(t *testing.T) {
+	t.Parallel()
+	for key, warned := range map[string]bool{strings.Repeat("k", 19): true, strings.Repeat("k", 20): false} {
+		content := erpKeys + without("allow_insecure_no_auth") + oidcSection + "[mcp]\napi_key = \"" + key + "\"\n"
+		got := mustLoad(t, content, env()).Warnings()
+		if (len(got) == 1 && strings.Contains(got[0], "mcp.api_key has fewer than 20")) != warned || len(got) > 1 {
+			t.Errorf("%d characters: warnings %q", len(key), got)
+		}
+		if strings.Contains(strings.Join(got, ""), key) {
+			t.Error("the warning shows the key")
+		}
+	}
+}
+
 func TestWarnings_issuer_that_can_be_impersonated_is_warned_about(t *testing.T) {
 	t.Parallel()
 	for issuer, warned := range map[string]bool{

@@ -29,8 +29,8 @@ func prompts() []prompt {
 		},
 		{
 			name: "iftsta-sweep", title: "Find and clear outcomes that the Lieferant does not know",
-			description: "Whether every Lieferant knows the outcome of its order, and what a human does about IFTSTA that are outstanding, overdue or stuck.",
-			question:    "Has every Lieferant been told the outcome of its orders, and what has to be done about the IFTSTA that are stuck?",
+			description: "Whether makod has every outcome that a Lieferant is owed, and what a human does about IFTSTA that are outstanding, overdue or stuck.",
+			question:    "Are all outcomes on their way to their Lieferanten, and what has to be done about the IFTSTA that are stuck?",
 			playbook:    playbookIFTSTASweep,
 		},
 	}

@@ -148,7 +148,8 @@ func TestPlaybooks_name_only_tools_fields_and_codes_that_exist(t *testing.T) {
 	b := newBench(t)
 	session := connect(t, b.url)
 	known := []string{
-		"nothing_to_reset", "connection_lost", // codes of REST and of makod
+		"nothing_to_reset", "connection_lost", "undecodable_answer", // codes of REST and of makod
+		"ist_fixtermin", "soll_am", // of the rows of list_due_orders
 		"makod_api_key",          // of the configuration
 		"versuch_am", "order_id", // of the fail body and of events
 	}

@@ -44,7 +44,7 @@ func orderSchema() *jsonschema.Schema {
 		member{"pruefschritt_code", nullable(text("code of the decision tree: E_0472 for a sperrung, E_0499 for an entsperrung; the same code means something else in each"))},
 		member{"iftsta_faellig_am", nullable(day("by when the Lieferant has to know: the 1st Werktag after the Abschluss (GPKE Teil 2 § 3.5.1.2 Nr. 5)"))},
 		member{"iftsta_ref", nullable(text("what makod answered, or how the Lieferant was told otherwise"))},
-		member{"iftsta_dispatched_at", nullable(instant("when makod took the outcome; null on a closed order with a process_id: outstanding"))},
+		member{"iftsta_dispatched_at", nullable(instant("when makod took the outcome; null on an executed or failed order with a process_id: outstanding"))},
 		member{"iftsta_attempts", integer("attempts begun in this cycle")},
 		member{"iftsta_last_error", nullable(text("makod's own words at the last attempt; null: none yet, or taken"))},
 		member{"iftsta_escalated_at", nullable(instant("when the ERP was told that the outcome is outstanding"))},

@@ -28,7 +28,7 @@ func (s *server) tools() []tool {
 		},
 		{
 			name: "get_sperr_stats", title: "Counters of the queue",
-			description: "How many orders there are in each state, which Fristen are over, and whether the Lieferanten know the outcomes. " +
+			description: "How many orders there are in each state, which Fristen are over, and whether makod has the outcomes that are owed to the Lieferanten. " +
 				"health says the last in one word. Exact, of one moment.",
 			input: noInput(), output: statsOutput(), answer: s.stats,
 		},
@@ -108,7 +108,7 @@ const (
 	noteStuck = "IFTSTA are stuck: their attempts are spent, nothing goes on by itself, and the Lieferanten do not know the outcome. " +
 		"A human has to mend the cause and reset them; the prompt iftsta-sweep says how."
 	noteOutstanding = "Dispatches in flight: makod does not have every outcome yet; they are sent again by themselves until their attempts are spent."
-	noteReported    = "All outcomes that are owed have been reported."
+	noteReported    = "makod has every outcome that is owed."
 	noteOverdue     = " Some are past their Frist, the 1st Werktag after the Abschluss."
 )
 

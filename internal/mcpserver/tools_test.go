@@ -165,7 +165,7 @@ func TestGetSperrStats_has_the_counters_of_REST_and_what_they_say(t *testing.T) 
 			t.Errorf("counters (-REST +MCP):\n%s", diff)
 		}
 	}
-	check(t, true, "All outcomes that are owed have been reported.")
+	check(t, true, "makod has every outcome that is owed.")
 
 	b.makod.FailNext(makodtest.UntilCleared, makodtest.Drop())
 	order := b.market(t, 17117, malo, nil)
