@@ -73,10 +73,13 @@ func newAuthorizer() (*authz.Authorizer, error) {
 func (s *service) newMCP(repository *sperr.Repository) http.Handler {
 	return mcpserver.NewHandler(mcpserver.Options{
 		Repository: repository, Now: s.now, Version: versionText(), Logger: s.logger,
-		Open:     s.config.Open() && s.config.MCP.APIKey.Reveal() == "",
-		Parallel: s.config.Database.PoolSize / 4,
+		Open: s.config.Open() && s.config.MCP.APIKey.Reveal() == "",
 	})
 }
+
+// mcpParallel leaves most of the pool to the orders, and memory to everything: an answer
+// of MCP can have hundreds of megabytes in hand.
+func mcpParallel(poolSize int) int { return min(max(poolSize/4, 1), 4) }
 
 // tokens asks the provider for its keys, without which nobody is let in.
 func (f *findings) tokens(ctx context.Context, cfg *config.Config, now func() time.Time) {
@@ -86,9 +89,9 @@ func (f *findings) tokens(ctx context.Context, cfg *config.Config, now func() ti
 	}
 	authenticator := newAuthenticator(cfg, now, slog.New(slog.DiscardHandler))
 	if err := authenticator.Refresh(ctx); err != nil {
-		f.fail(what, "check that the provider runs and that oidc.issuer is spelt as it spells itself; REST answers 503 meanwhile: "+err.Error())
+		f.fail(what, "check that the provider runs and that oidc.issuer is spelt as it spells itself; a sperrd that starts now answers REST with 503, one that has keys goes on with them: "+err.Error())
 		return
 	}
-	f.ok(what, fmt.Sprintf("%d keys of %s; a token counts with %q in aud, %s in mako_tenant and NB in mako_roles, for each of which Keycloak needs a mapper",
-		authenticator.Keys(), cfg.OIDC.Issuer, cfg.OIDC.Audience, cfg.Tenant))
+	f.ok(what, fmt.Sprintf("keys of %s: %d; a token counts with %q in aud, %s in mako_tenant and NB in mako_roles, for each of which Keycloak needs a mapper",
+		cfg.OIDC.Issuer, authenticator.Keys(), cfg.OIDC.Audience, cfg.Tenant))
 }

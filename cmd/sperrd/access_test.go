@@ -195,7 +195,7 @@ func TestCheck_asks_the_issuer_for_its_keys(t *testing.T) {
 	if diff := cmp.Diff(want, levels(stdout)); diff != "" {
 		t.Errorf("findings (-want +got):\n%s\n%s", diff, stdout)
 	}
-	if !strings.Contains(stdout, "ok    oidc           1 keys") {
+	if !strings.Contains(stdout, ": 1; a token counts with \"sperrd\" in aud") {
 		t.Errorf("findings:\n%s", stdout)
 	}
 	issuer.SetDown(true)

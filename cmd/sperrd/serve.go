@@ -176,7 +176,7 @@ func (s *service) parts() (*http.Server, loops) {
 	handler := api.NewHandler(api.Options{
 		Tenant: s.config.Tenant, Service: orders, Repository: repository, Verifier: s.verifier,
 		Authenticator: s.authenticator, Authorizer: s.authorizer,
-		MCP: s.newMCP(repository), MCPKey: s.config.MCP.APIKey.Reveal(),
+		MCP: s.newMCP(repository), MCPKey: s.config.MCP.APIKey.Reveal(), MCPParallel: mcpParallel(s.config.Database.PoolSize),
 		Warnings: s.config.InsecureWarnings(), Ready: s.ready, Now: s.now, Logger: s.logger,
 	})
 	server := api.NewServer(handler, s.config.IFTSTA.RequestTimeout+authn.LongestWait+databaseMargin, s.logger)

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"crypto/subtle"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -52,10 +51,6 @@ func (a access) name() string {
 	return a.action
 }
 
-// subjectMCP is whoever has the MCP key, as the log names them. They leave nothing in a
-// history.
-const subjectMCP = "mcp-key"
-
 const roleNetzbetreiber = "NB"
 
 type callerKey struct{}
@@ -74,7 +69,7 @@ func (s *server) admit(a access, r *http.Request) (*http.Request, error) {
 	}
 	if a.mcp {
 		if err := s.checkOrigin(r); err != nil {
-			return nil, fmt.Errorf("%w: %w", errForeignPage, err)
+			return nil, err
 		}
 	}
 	c, permitted, err := s.authenticate(a, r)
@@ -95,10 +90,13 @@ func (s *server) admit(a access, r *http.Request) (*http.Request, error) {
 func (s *server) checkOrigin(r *http.Request) error {
 	for _, origin := range r.Header.Values("Origin") {
 		if u, err := url.Parse(origin); err != nil || u.User != nil || !strings.EqualFold(u.Host, r.Host) {
-			return errors.New("the Origin is not this host")
+			return errForeignPage
 		}
 	}
-	return s.origins.Check(r)
+	if s.origins.Check(r) != nil {
+		return errForeignPage
+	}
+	return nil
 }
 
 // authenticate returns who calls. permitted says that no policy has to be asked: the
@@ -113,7 +111,7 @@ func (s *server) authenticate(a access, r *http.Request) (c authn.Claims, permit
 	case err != nil:
 		return authn.Claims{}, false, err
 	case keyed && subtle.ConstantTimeCompare([]byte(token), []byte(s.MCPKey)) == 1:
-		return authn.Claims{Subject: subjectMCP}, true, nil
+		return authn.Claims{Subject: sperr.ActorMCP}, true, nil
 	case s.Authenticator == nil:
 		return authn.Claims{}, false, errWrongKey
 	}

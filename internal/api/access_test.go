@@ -182,10 +182,10 @@ func TestHistory_names_the_subject_of_the_token(t *testing.T) {
 func TestToken_bears_no_name_that_the_history_keeps_for_the_service(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t)
-	for _, subject := range []string{"sperrd", "makod", "dev-admin", "cli:root", "sql:postgres"} {
+	for _, subject := range []string{"sperrd", "makod", "dev-admin", "mcp-key", "cli:root", "sql:postgres", "Makod", "SPERRD", "CLI:root"} {
 		wantProblem(t, g.as(t, claims{"sub": subject}, http.MethodGet, orders, ""), http.StatusUnauthorized, "unauthenticated")
 	}
-	for _, subject := range []string{"sperrd-team", "Makod", "client", "f:7c1:sperrd"} {
+	for _, subject := range []string{"sperrd-team", "makod-operator", "client", "f:7c1:sperrd"} {
 		wantStatus(t, g.as(t, claims{"sub": subject}, http.MethodGet, orders, ""), http.StatusOK)
 	}
 }

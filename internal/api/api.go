@@ -38,6 +38,9 @@ type Options struct {
 	// none.
 	MCP    http.Handler
 	MCPKey string
+	// MCPParallel is how many messages of MCP are answered at the same time, 1 at least.
+	// Each may read a thousand orders and hold them in memory several times.
+	MCPParallel int
 	// Warnings are what readiness tells an operator.
 	Warnings []string
 	// Ready is nil while the service can do its work.
@@ -50,14 +53,15 @@ type Options struct {
 type server struct {
 	Options
 	routes  []route
-	large   chan []byte // see readBody
+	large   chan []byte   // see readBody
+	mcpTurn chan struct{} // see handleMCP
 	origins *http.CrossOriginProtection
 }
 
 // NewHandler serves every route of the table. The handler is safe for concurrent
 // use.
 func NewHandler(o Options) http.Handler {
-	s := &server{Options: o, large: make(chan []byte, largeBodies), origins: http.NewCrossOriginProtection()}
+	s := &server{Options: o, large: make(chan []byte, largeBodies), origins: http.NewCrossOriginProtection(), mcpTurn: make(chan struct{}, max(o.MCPParallel, 1))}
 	for range largeBodies {
 		s.large <- nil // allocated when first needed
 	}

@@ -24,7 +24,7 @@ var (
 	errBodyTooLarge         = errors.New("body too large")
 	errUnsupportedMediaType = errors.New("unsupported media type")
 	errUnavailable          = errors.New("unavailable")
-	errForeignOrigin        = errors.New("a page of another origin")
+	errForeignOrigin        = errors.New("foreign origin")
 )
 
 // errForeignPage tells nothing about the caller that its browser does not know.

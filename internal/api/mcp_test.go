@@ -20,6 +20,9 @@ func wantTools(t *testing.T, a answer) {
 	if !strings.Contains(string(a.body), "list_due_orders") {
 		t.Errorf("no tools: %s", a.body)
 	}
+	if got := a.header.Get("Cache-Control"); got != "no-store" {
+		t.Errorf("Cache-Control %q", got)
+	}
 }
 
 func TestMCP_is_for_its_key_and_for_an_NB_of_the_tenant(t *testing.T) {

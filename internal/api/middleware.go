@@ -7,12 +7,14 @@ import (
 	"runtime/debug"
 )
 
+const noStore = "no-store"
+
 // secureHeaders keeps answers out of caches and from being taken for something else
 // than they say: they hold addresses.
 func secureHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("Cache-Control", noStore)
 		next.ServeHTTP(w, r)
 	})
 }

@@ -109,12 +109,15 @@ func (a *Authenticator) keysFor(ctx context.Context, id string) ([]key, error) {
 
 // await waits for the end of a fetch, if there is one, and says how that went.
 func (a *Authenticator) await(ctx context.Context, wasLate bool) (late bool, how string) {
-	ended, late, refusal := a.demand.ask(a.now(), wasLate)
-	if ended == nil {
+	f, late, refusal := a.demand.ask(a.now(), wasLate)
+	if f == nil {
 		return false, refusal
 	}
 	select {
-	case <-ended:
+	case <-f.ended:
+		if f.failed {
+			return late, "the provider was asked for new ones, but could not say"
+		}
 		return late, "the provider was asked for new ones"
 	case <-ctx.Done():
 		return false, "the provider has not answered yet"

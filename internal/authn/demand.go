@@ -21,7 +21,7 @@ type demand struct {
 
 	mu        sync.Mutex // guards everything below
 	served    bool       // Run is there to fetch
-	pending   chan struct{}
+	pending   *fetch
 	begun     bool          // the pending fetch has
 	spare     bool          // one fetch is left for those who came late, see ask
 	extra     bool          // the pending one is that, and lengthens no pause
@@ -30,14 +30,19 @@ type demand struct {
 	asked     time.Time // last
 }
 
+// fetch is one look at the provider's keys.
+type fetch struct {
+	ended  chan struct{} // closed when it has
+	failed bool          // settled by then
+}
+
 func newDemand() *demand { return &demand{wake: make(chan struct{}, 1)} }
 
-// ask wants a fetch. The channel is closed when it has ended; without one there will
-// be none, and refusal says why. late says that this fetch began before the question:
+// ask wants a fetch. Without one there will be none, and refusal says why. late says that this fetch began before the question:
 // what it brings may be older than the key, which the provider has begun to use since.
 // Whoever was late asks once more and says so, and gets a fetch at once; one for all,
 // and none in a storm that goes on.
-func (d *demand) ask(now time.Time, wasLate bool) (ended <-chan struct{}, late bool, refusal string) {
+func (d *demand) ask(now time.Time, wasLate bool) (f *fetch, late bool, refusal string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	// Quiet is when nobody asks: a storm that is refused goes on.
@@ -57,7 +62,7 @@ func (d *demand) ask(now time.Time, wasLate bool) (ended <-chan struct{}, late b
 		wait := d.notBefore.Sub(now).Round(time.Second)
 		return nil, false, fmt.Sprintf("the provider was asked for new ones a moment ago, and is again in %s", wait)
 	}
-	d.pending = make(chan struct{})
+	d.pending = &fetch{ended: make(chan struct{})}
 	d.wake <- struct{}{} // never blocks: it holds one only while that fetch is pending
 	return d.pending, false, ""
 }
@@ -69,10 +74,13 @@ func (d *demand) begin() {
 	d.begun = true
 }
 
-// end is called when the fetch has ended that somebody asked for.
-func (d *demand) end(now time.Time, news bool) {
+// end is called when the fetch has ended that somebody asked for, with the error it had.
+func (d *demand) end(now time.Time, news bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.pending != nil { // Run may have ended meanwhile
+		d.pending.failed = err != nil
+	}
 	switch {
 	case news:
 		d.pause, d.notBefore = firstPause, time.Time{}
@@ -104,7 +112,7 @@ func (d *demand) serve(served bool) {
 // release lets those go who wait. The mutex is held.
 func (d *demand) release() {
 	if d.pending != nil {
-		close(d.pending)
+		close(d.pending.ended)
 		d.pending, d.begun, d.extra = nil, false, false
 	}
 }

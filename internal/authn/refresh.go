@@ -60,7 +60,7 @@ func (a *Authenticator) Run(ctx context.Context) {
 		case <-a.demand.wake:
 			a.demand.begin()
 			news, err := a.fetchKnown(ctx)
-			a.demand.end(a.now(), news)
+			a.demand.end(a.now(), news, err)
 			a.report(ctx, err)
 		}
 	}

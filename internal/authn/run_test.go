@@ -150,7 +150,7 @@ func TestRun_a_failed_fetch_is_logged_and_bounded_too(t *testing.T) {
 	b := newBench(t)
 	b.run(t)
 	b.issuer.Answer(authntest.KeySet, 500)
-	b.mustRefuse(t, b.unknown(t), "the provider was asked for new ones")
+	b.mustRefuse(t, b.unknown(t), "the provider was asked for new ones, but could not say")
 	line := b.lines.await(t, "keys of the OIDC provider could not be fetched")
 	if line["keys"] != "1" || !strings.Contains(line["reason"], "500") {
 		t.Errorf("line %v", line)
@@ -196,7 +196,7 @@ func TestDemand_the_end_of_Run_ends_every_wait(t *testing.T) {
 		t.Error("not one fetch for both")
 	}
 	d.serve(false)
-	<-ended
+	<-ended.ended
 	if ended, _, refusal := d.ask(now, false); ended != nil || refusal != "nobody fetches new ones" {
 		t.Errorf("after the end: %v, %q", ended, refusal)
 	}
@@ -221,7 +221,7 @@ func TestDemand_who_came_late_gets_one_fetch_more(t *testing.T) {
 	if second, late, _ := d.ask(now, false); second != first || !late {
 		t.Error("who asks while it is under way is not told to be late")
 	}
-	d.end(now, false)
+	d.end(now, false, nil)
 	if ended, _, _ := d.ask(now, false); ended != nil {
 		t.Error("who was not late gets another fetch at once")
 	}
@@ -231,7 +231,7 @@ func TestDemand_who_came_late_gets_one_fetch_more(t *testing.T) {
 	}
 	<-d.wake
 	d.begin()
-	d.end(now, false)
+	d.end(now, false, nil)
 	if ended, _, refusal := d.ask(now, true); ended != nil || !strings.Contains(refusal, "again in 5s") {
 		t.Errorf("a second fetch more: %q", refusal)
 	}
@@ -246,7 +246,7 @@ func stormOf(d *demand, start time.Time, duration time.Duration, news bool) (fet
 		now := start.Add(time.Duration(s) * time.Second)
 		if ended, _, _ := d.ask(now, false); ended != nil {
 			<-d.wake
-			d.end(now, news)
+			d.end(now, news, nil)
 			fetches = append(fetches, s)
 		}
 	}

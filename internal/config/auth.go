@@ -103,7 +103,11 @@ func (c *Config) Open() bool { return c.OIDC.Issuer == "" }
 func (c *Config) InsecureWarnings() []string {
 	var warnings []string
 	if c.Open() {
-		warnings = append(warnings, "INSECURE: "+allowInsecureNoAuth+" = true and no [oidc]: the REST API is served without authentication; "+
+		open := "the REST API is"
+		if c.MCP.APIKey.Reveal() == "" {
+			open = "the REST API and MCP are"
+		}
+		warnings = append(warnings, "INSECURE: "+allowInsecureNoAuth+" = true and no [oidc]: "+open+" served without authentication; "+
 			"whoever reaches the port can read, confirm and cancel disconnections")
 	}
 	if len(c.InboundHMACSecrets) == 0 {

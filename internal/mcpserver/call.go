@@ -56,7 +56,7 @@ func (s *server) handle(t tool) mcp.ToolHandler {
 		// A client that hangs up holds no connection to the database, whatever version
 		// of the protocol it speaks; the SDK sees to the newest one only.
 		defer context.AfterFunc(from.request, cancel)()
-		result, err := s.read(ctx, t, jsontext.Value(request.Params.Arguments))
+		result, err := run(ctx, t, jsontext.Value(request.Params.Arguments))
 		level, attrs := slog.LevelInfo, []slog.Attr{slog.String("tool", t.name)}
 		if err != nil {
 			var cause bool
@@ -71,17 +71,6 @@ func (s *server) handle(t tool) mcp.ToolHandler {
 		}
 		s.Logger.LogAttrs(ctx, level, "mcp call", attrs...)
 		return result, nil
-	}
-}
-
-// read answers one call once its turn has come.
-func (s *server) read(ctx context.Context, t tool, arguments jsontext.Value) (*mcp.CallToolResult, error) {
-	select {
-	case s.hands <- struct{}{}:
-		defer func() { <-s.hands }()
-		return run(ctx, t, arguments)
-	case <-ctx.Done():
-		return nil, fmt.Errorf("%d other calls read: %w", cap(s.hands), ctx.Err())
 	}
 }
 

@@ -27,18 +27,12 @@ type Options struct {
 	// Open says that nobody is authenticated before this handler. The protection of a
 	// loopback address against DNS rebinding then stays on; behind authentication it is
 	// off, since it refuses a reverse proxy on the same machine.
-	Open bool
-	// Parallel is how many calls read at the same time, 1 at least; others wait for them.
-	// A model that asks without end must leave the connections of the pool to the orders.
-	Parallel int
-	Logger   *slog.Logger
+	Open   bool
+	Logger *slog.Logger
 }
 
 // server is what the tools share. It is safe for concurrent use.
-type server struct {
-	Options
-	hands chan struct{} // as many as may read
-}
+type server struct{ Options }
 
 // instructions is what a client tells its model about this server as a whole.
 //
@@ -52,7 +46,7 @@ const maxBody = 1 << 20
 // and with which method, is checked in front of it. The handler is safe for concurrent
 // use.
 func NewHandler(o Options) http.Handler {
-	s := &server{Options: o, hands: make(chan struct{}, max(o.Parallel, 1))}
+	s := &server{Options: o}
 	shared := s.protocol()
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return shared }, &mcp.StreamableHTTPOptions{
 		Stateless:                  true,
