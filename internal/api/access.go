@@ -132,7 +132,7 @@ func bearer(h http.Header) (string, error) {
 		return "", errTwoTokens
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
-	if token = strings.TrimSpace(token); token == "" || !strings.EqualFold(scheme, "Bearer") {
+	if token = strings.Trim(token, " "); token == "" || !strings.EqualFold(scheme, "Bearer") {
 		return "", errNoToken
 	}
 	return token, nil

@@ -52,7 +52,7 @@ func TestToken_stands_in_one_Authorization_header_and_nowhere_else(t *testing.T)
 	}
 	for _, value := range []string{
 		"", "Bearer", "Bearer ", token, "Basic " + token, "Bearer" + token, "Bearer " + token + ", Bearer " + token,
-		"Bearer " + token + " x", "Bearer\t" + token, "DPoP " + token, "Bearer " + mcpKey, "Bearer \xff" + token,
+		"Bearer " + token + " x", "Bearer\t" + token, "Bearer \u00a0" + token, "Bearer " + token + "\u00a0", "DPoP " + token, "Bearer " + mcpKey, "Bearer \xff" + token,
 	} {
 		wantProblem(t, g.call(t, http.MethodGet, orders, "", "Authorization", value), http.StatusUnauthorized, "unauthenticated")
 	}
