@@ -2,6 +2,7 @@ package authn
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -92,35 +93,37 @@ func (a *Authenticator) keysFor(ctx context.Context, id string) ([]key, error) {
 	if keys := a.keys.Load().byID[id]; keys != nil {
 		return keys, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, LongestWait)
+	waiting, cancel := context.WithTimeout(ctx, LongestWait)
 	defer cancel()
-	late, refusal := a.await(ctx, false)
-	// Also without a fetch of its own: another may just have ended.
-	keys := a.keys.Load().byID[id]
+	keys, late, refusal := a.lookUp(waiting, id, false)
 	if keys == nil && late {
-		_, refusal = a.await(ctx, true)
-		keys = a.keys.Load().byID[id]
+		keys, _, refusal = a.lookUp(waiting, id, true)
 	}
-	if keys == nil {
-		return nil, refuse("the key is not among the known ones, and %s: key id %q", refusal, id)
+	switch {
+	case keys != nil:
+		return keys, nil
+	case ctx.Err() != nil: // the caller has gone, and the token may be a good one
+		return nil, fmt.Errorf("wait for a key: %w", ctx.Err())
 	}
-	return keys, nil
+	return nil, refuse("the key is not among the known ones, and %s: key id %q", refusal, id)
 }
 
-// await waits for the end of a fetch, if there is one, and says how that went.
-func (a *Authenticator) await(ctx context.Context, wasLate bool) (late bool, how string) {
-	f, late, refusal := a.demand.ask(a.now(), wasLate)
+// lookUp looks at the keys, and again after a fetch if there is one. late says that
+// this fetch may have been too early to know the key, refusal why there are none.
+func (a *Authenticator) lookUp(ctx context.Context, id string, wasLate bool) (keys []key, late bool, refusal string) {
+	seen := a.demand.latest()
+	if keys = a.keys.Load().byID[id]; keys != nil {
+		return keys, false, ""
+	}
+	f, late, refusal := a.demand.ask(a.now(), seen, wasLate)
 	if f == nil {
-		return false, refusal
+		return nil, false, refusal
 	}
 	select {
 	case <-f.ended:
-		if f.failed {
-			return late, "the provider was asked for new ones, but could not say"
-		}
-		return late, "the provider was asked for new ones"
+		return a.keys.Load().byID[id], late, f.outcome
 	case <-ctx.Done():
-		return false, "the provider has not answered yet"
+		return nil, false, "the provider has not answered yet"
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -79,7 +79,7 @@ func TestRun_nodes_of_a_provider_that_disagree_cause_no_storm(t *testing.T) {
 		_, _ = b.authn.Authenticate(t.Context(), b.unknown(t))
 	}
 	// One at the start, one that shows the other node, one that shows nothing new.
-	if got := b.issuer.KeyFetches(); got > 4 {
+	if got := b.issuer.KeyFetches(); got != 3 {
 		t.Errorf("%d fetches", got)
 	}
 }
@@ -145,6 +145,37 @@ func TestRun_a_storm_of_unknown_keys_comes_to_nothing(t *testing.T) {
 	}
 }
 
+// The provider answers with its old keys, then rotates, and then the answer arrives.
+func TestRun_a_key_that_is_newer_than_the_fetch_under_way_is_asked_for_again(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.run(t)
+	hold := b.issuer.Hang(authntest.KeySet)
+	stray := b.unknown(t)
+	var requests sync.WaitGroup
+	requests.Go(func() { b.mustRefuse(t, stray, "the provider was asked for new ones") })
+	<-hold.Reached()
+	b.issuer.Rotate(t)
+	rotated := b.issuer.Token(t, nil)
+	b.advance(time.Second)
+	requests.Go(func() { b.mustPass(t, rotated) })
+	for asked := b.authn.demand.lastAsked; asked() != b.Now(); { // it waits for the old answer
+		runtime.Gosched()
+	}
+	hold.Release()
+	requests.Wait()
+	if got := b.issuer.KeyFetches(); got != 3 {
+		t.Errorf("%d fetches", got)
+	}
+}
+
+// lastAsked is when somebody wanted a fetch.
+func (d *demand) lastAsked() time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.asked
+}
+
 func TestRun_a_failed_fetch_is_logged_and_bounded_too(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -183,103 +214,5 @@ func TestRun_end_leaves_nobody_waiting(t *testing.T) {
 	b.mustRefuse(t, b.unknown(t), "nobody fetches new ones")
 	if len(b.lines) > 0 {
 		t.Error("the end was logged as a failure")
-	}
-}
-
-func TestDemand_the_end_of_Run_ends_every_wait(t *testing.T) {
-	t.Parallel()
-	now := newClock().Now()
-	d := newDemand()
-	d.serve(true)
-	ended, _, _ := d.ask(now, false)
-	if other, _, _ := d.ask(now, false); other != ended {
-		t.Error("not one fetch for both")
-	}
-	d.serve(false)
-	<-ended.ended
-	if ended, _, refusal := d.ask(now, false); ended != nil || refusal != "nobody fetches new ones" {
-		t.Errorf("after the end: %v, %q", ended, refusal)
-	}
-	d.serve(true)
-	if len(d.wake) > 0 {
-		t.Error("a fetch is left over that nobody waits for")
-	}
-}
-
-// The provider answers with its old keys, then rotates, and then the answer arrives.
-func TestDemand_who_came_late_gets_one_fetch_more(t *testing.T) {
-	t.Parallel()
-	now := newClock().Now()
-	d := newDemand()
-	d.serve(true)
-	first, late, _ := d.ask(now, false)
-	if second, other, _ := d.ask(now, false); second != first || late || other {
-		t.Error("a fetch that has not begun is not shared as one that answers the question")
-	}
-	<-d.wake
-	d.begin()
-	if second, late, _ := d.ask(now, false); second != first || !late {
-		t.Error("who asks while it is under way is not told to be late")
-	}
-	d.end(now, false, nil)
-	if ended, _, _ := d.ask(now, false); ended != nil {
-		t.Error("who was not late gets another fetch at once")
-	}
-	more, late, refusal := d.ask(now, true)
-	if same, _, _ := d.ask(now, true); more == nil || same != more || late || refusal != "" {
-		t.Fatalf("who was late gets no fetch, or not one for all: %q", refusal)
-	}
-	<-d.wake
-	d.begin()
-	d.end(now, false, nil)
-	if ended, _, refusal := d.ask(now, true); ended != nil || !strings.Contains(refusal, "again in 5s") {
-		t.Errorf("a second fetch more: %q", refusal)
-	}
-	if got, want := fmt.Sprint(stormOf(d, now, time.Minute, false)), "[5 15 30 45]"; got != want {
-		t.Errorf("it lengthens the pauses: fetches at %s, want %s", got, want)
-	}
-}
-
-// stormOf asks each second and returns when there was a fetch, in seconds.
-func stormOf(d *demand, start time.Time, duration time.Duration, news bool) (fetches []int) {
-	for s := range int(duration / time.Second) {
-		now := start.Add(time.Duration(s) * time.Second)
-		if ended, _, _ := d.ask(now, false); ended != nil {
-			<-d.wake
-			d.end(now, news, nil)
-			fetches = append(fetches, s)
-		}
-	}
-	return fetches
-}
-
-func TestDemand_pauses_grow_up_to_a_quarter_of_a_minute(t *testing.T) {
-	t.Parallel()
-	start := newClock().Now()
-	d := newDemand()
-	d.serve(true)
-	if got, want := fmt.Sprint(stormOf(d, start, time.Minute, false)), "[0 5 15 30 45]"; got != want {
-		t.Errorf("fetches at %s, want %s", got, want)
-	}
-	// After exactly the longest pause of silence the storm may still go on, after more it is over.
-	again := start.Add(59*time.Second + longestPause)
-	if got, want := fmt.Sprint(stormOf(d, again, 20*time.Second, false)), "[0 15]"; got != want {
-		t.Errorf("after the longest pause: fetches at %s, want %s", got, want)
-	}
-	again = again.Add(19*time.Second + longestPause + time.Second)
-	if got, want := fmt.Sprint(stormOf(d, again, 20*time.Second, false)), "[0 5 15]"; got != want {
-		t.Errorf("after more than that: fetches at %s, want %s", got, want)
-	}
-}
-
-func TestDemand_a_new_key_ends_the_pauses(t *testing.T) {
-	t.Parallel()
-	start := newClock().Now()
-	d := newDemand()
-	d.serve(true)
-	stormOf(d, start, 30*time.Second, false)
-	stormOf(d, start.Add(30*time.Second), time.Second, true)
-	if got, want := fmt.Sprint(stormOf(d, start.Add(31*time.Second), 20*time.Second, false)), "[0 5 15]"; got != want {
-		t.Errorf("fetches at %s, want %s", got, want)
 	}
 }

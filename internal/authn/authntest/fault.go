@@ -31,13 +31,13 @@ func (i *Issuer) serve(name Endpoint, body func() []byte) http.HandlerFunc {
 		i.mu.Lock()
 		e := i.endpoints[name]
 		e.requests++
-		hold := e.hold
+		hold, content := e.hold, body()
 		i.mu.Unlock()
 		if hold != nil && !hold.pass(r, i.closed) {
 			return
 		}
 		i.mu.Lock()
-		status, down, content := e.status, e.down, body()
+		status, down := e.status, e.down
 		i.mu.Unlock()
 		if down {
 			panic(http.ErrAbortHandler) // the server closes the connection
@@ -109,7 +109,7 @@ type Hold struct {
 }
 
 // Hang holds the answers of one endpoint back from now on, until they are released
-// or the test ends.
+// or the test ends. What they say is what was true when they were asked for.
 func (i *Issuer) Hang(name Endpoint) *Hold {
 	h := &Hold{reached: make(chan struct{}), free: make(chan struct{})}
 	h.reach = sync.OnceFunc(func() { close(h.reached) })
