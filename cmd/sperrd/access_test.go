@@ -60,6 +60,12 @@ func TestServe_asks_for_tokens_and_takes_a_new_key_of_the_issuer_at_once(t *test
 	if status, body := i.list(t, issuer); status != http.StatusOK {
 		t.Errorf("with a token of the new key: %d %s", status, body)
 	}
+	issuer.SetDown(true) // which makes nothing unready
+	if status, body := i.list(t, issuer); status != http.StatusOK {
+		t.Errorf("while the issuer is away: %d %s", status, body)
+	}
+	i.awaitReady(t)
+	i.awaitStatus(t, "/health/live", http.StatusOK)
 	if log := i.log.String(); strings.Contains(log, "INSECURE") || !strings.Contains(log, `"audience":"sperrd"`) || !strings.Contains(log, "audience mapper") {
 		t.Errorf("log:\n%s", log)
 	}
@@ -80,8 +86,14 @@ func TestServe_has_the_keys_before_the_first_request_can_come(t *testing.T) {
 	if status, body := i.list(t, issuer); status != http.StatusOK {
 		t.Errorf("the first request: %d %s", status, body)
 	}
-	if n := issuer.KeyFetches(); n != 1 {
-		t.Errorf("the keys were asked for %d times", n)
+}
+
+func TestMCP_gets_a_part_of_the_pool(t *testing.T) {
+	t.Parallel()
+	for pool, want := range map[int]int{1: 1, 4: 1, 8: 2, 10: 2, 16: 4, 1000: 4} {
+		if got := mcpParallel(pool); got != want {
+			t.Errorf("%d of a pool of %d, want %d", got, pool, want)
+		}
 	}
 }
 

@@ -104,6 +104,20 @@ func TestEvery_route_but_the_open_ones_asks_for_a_token_a_role_and_the_tenant(t 
 	}
 }
 
+func TestRoute_of_which_nothing_says_who_may_call_it_is_for_nobody(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t, func(s *settings) {
+		s.handler = func(o api.Options) http.Handler {
+			return api.NewHandlerOfNobody(o, func(http.ResponseWriter, *http.Request) error {
+				t.Error("it was reached")
+				return nil
+			})
+		}
+	})
+	wantStatus(t, g.get(t, "/"), http.StatusUnauthorized)
+	wantProblem(t, g.as(t, nil, http.MethodGet, "/", ""), http.StatusForbidden, "forbidden")
+}
+
 func TestEvery_action_of_the_routes_is_in_the_policies_and_no_other(t *testing.T) {
 	t.Parallel()
 	var asked []string

@@ -53,20 +53,29 @@ type Options struct {
 type server struct {
 	Options
 	routes  []route
-	large   chan []byte   // see readBody
-	mcpTurn chan struct{} // see handleMCP
+	large   chan []byte // see readBody
+	mcp     turns
 	origins *http.CrossOriginProtection
 }
 
 // NewHandler serves every route of the table. The handler is safe for concurrent
 // use.
 func NewHandler(o Options) http.Handler {
-	s := &server{Options: o, large: make(chan []byte, largeBodies), origins: http.NewCrossOriginProtection(), mcpTurn: make(chan struct{}, max(o.MCPParallel, 1))}
+	return newServer(o).router()
+}
+
+func newServer(o Options) *server {
+	s := &server{
+		Options: o,
+		large:   make(chan []byte, largeBodies),
+		origins: http.NewCrossOriginProtection(),
+		mcp:     turns{free: make(chan struct{}, max(o.MCPParallel, 1)), wait: databaseTimeout, answer: mcpAnswerWithin},
+	}
 	for range largeBodies {
 		s.large <- nil // allocated when first needed
 	}
 	s.routes = s.table()
-	return s.router()
+	return s
 }
 
 // The limits of a connection.

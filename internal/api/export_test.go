@@ -1,7 +1,9 @@
 package api
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 )
@@ -16,6 +18,27 @@ func Table() []Route {
 		table = append(table, Route{r.method, r.pattern, r.access.action, r.access.open})
 	}
 	return table
+}
+
+// NewImpatientHandler is NewHandler with other bounds for MCP: of the wait for a turn and
+// of an answer.
+func NewImpatientHandler(o Options, wait, answer time.Duration) http.Handler {
+	s := newServer(o)
+	s.mcp.wait, s.mcp.answer = wait, answer
+	return s.router()
+}
+
+// WaitForTurn waits for a turn of MCP that never comes.
+func WaitForTurn(ctx context.Context, wait time.Duration) error {
+	_, err := turns{free: make(chan struct{}), wait: wait}.take(ctx)
+	return err
+}
+
+// NewHandlerOfNobody serves a route at / of which nothing says who may call it.
+func NewHandlerOfNobody(o Options, h func(http.ResponseWriter, *http.Request) error) http.Handler {
+	s := newServer(o)
+	s.routes = []route{{http.MethodGet, "/", access{}, h}}
+	return s.router()
 }
 
 // Wrap serves h at / behind the middleware of every route.

@@ -55,6 +55,7 @@ type bench struct {
 // settings are what a test may change before the bench stands.
 type settings struct {
 	options  api.Options
+	handler  func(api.Options) http.Handler
 	server   func(*http.Server)
 	poolSize int // 0: that of postgrestest.New
 }
@@ -75,6 +76,7 @@ func newBench(t *testing.T, changes ...func(*settings)) *bench {
 	}
 	set := settings{
 		options: api.Options{Tenant: tenant, Verifier: verifier, Authorizer: authorizer, Now: clock, Logger: logger},
+		handler: api.NewHandler,
 		server:  func(*http.Server) {},
 	}
 	for _, change := range changes {
@@ -100,7 +102,7 @@ func newBench(t *testing.T, changes ...func(*settings)) *bench {
 	if set.options.MCP == nil {
 		set.options.MCP = mcpserver.NewHandler(mcpserver.Options{Repository: set.options.Repository, Now: clock, Version: "test", Logger: logger})
 	}
-	b.url = serve(t, api.NewHandler(set.options), logger, set.server)
+	b.url = serve(t, set.handler(set.options), logger, set.server)
 	return b
 }
 

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -29,32 +30,53 @@ func (w uncached) FlushError() error {
 	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-// mcpAnswerWithin bounds the reading of an answer by its client, after the reads of the
-// database.
+// mcpAnswerWithin bounds how long an answer may take from its turn on: the reads of the
+// database and the reading of a client on a slow line.
 const mcpAnswerWithin = databaseTimeout + 15*time.Second
 
+// turns lets a bounded number of messages of MCP be answered at the same time: a model
+// that asks without end must leave memory and connections to the orders.
+type turns struct {
+	free   chan struct{} // as many as are under way
+	wait   time.Duration // for a turn
+	answer time.Duration // of a turn, after which it ends for a client that takes nothing
+}
+
+// take waits for a turn. end gives it back.
+func (t turns) take(ctx context.Context) (end func(), err error) {
+	waiting, cancel := context.WithTimeout(ctx, t.wait)
+	defer cancel()
+	select {
+	case t.free <- struct{}{}:
+		return func() { <-t.free }, nil
+	case <-waiting.Done():
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err // the client has gone
+	}
+	return nil, fmt.Errorf("%w: too many messages of MCP at a time", errUnavailable)
+}
+
 // handleMCP hands a message of an MCP client on, with its body read under the limits
-// of every other body, once its turn has come: a model that asks without end must leave
-// memory and connections to the orders.
+// of every other body.
 func (s *server) handleMCP(w http.ResponseWriter, r *http.Request) error {
 	body, err := s.readBody(r)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := bounded(r)
-	defer cancel()
-	select {
-	case s.mcpTurn <- struct{}{}:
-		defer func() { <-s.mcpTurn }()
-	case <-ctx.Done():
-		return fmt.Errorf("%w: too many messages of MCP at a time", errUnavailable)
+	end, err := s.mcp.take(r.Context())
+	if err != nil {
+		return err
 	}
-	// Whoever takes no answer must not keep the turn of the others.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(mcpAnswerWithin))
+	defer end()
+	e := entryOf(r.Context())
+	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.mcp.answer)); err != nil {
+		return fmt.Errorf("bound the answer of MCP: %w", err)
+	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
 	s.MCP.ServeHTTP(uncached{w}, r)
-	if e := entryOf(r.Context()); e.answer.Status() == http.StatusInternalServerError {
+	if e.answer.Status() == http.StatusInternalServerError {
 		e.raise(slog.LevelError) // its own answer, which no error has brought about here
 	}
 	return nil

@@ -153,15 +153,25 @@ const longestHistory = 10_000
 
 // learn reports whether s has a key that was never seen before.
 func (h history) learn(s *keySet) (news bool) {
-	if len(h) > longestHistory {
+	names := s.names()
+	for _, name := range names {
+		news = news || !h[name]
+	}
+	if news && len(h)+len(names) > longestHistory {
 		clear(h)
 	}
-	for id, keys := range s.byID {
-		for _, k := range keys {
-			name := id + " " + k.thumbprint
-			news = news || !h[name]
-			h[name] = true
-		}
+	for _, name := range names {
+		h[name] = true
 	}
 	return news
+}
+
+// names are the thumbprints under their ids.
+func (s *keySet) names() (all []string) {
+	for id, keys := range s.byID {
+		for _, k := range keys {
+			all = append(all, id+" "+k.thumbprint)
+		}
+	}
+	return all
 }

@@ -2,12 +2,15 @@ package authn
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -183,5 +186,45 @@ func TestRefresh_names_both_issuers_when_they_differ(t *testing.T) {
 		if !strings.Contains(err.Error(), fmt.Sprintf("%q", name)) {
 			t.Errorf("%q does not name %q", err, name)
 		}
+	}
+}
+
+// The first answer is held back until the second one would be there.
+func TestRefresh_one_after_the_other(t *testing.T) {
+	t.Parallel()
+	b := newReadyBench(t)
+	hold := b.issuer.Hang(authntest.KeySet)
+	var refreshes sync.WaitGroup
+	refreshes.Go(func() { b.refresh(t) })
+	<-hold.Reached()
+	b.issuer.Rotate(t)
+	second, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.authn.Refresh(second); !errors.Is(err, context.Canceled) || b.issuer.KeyFetches() != 2 {
+		t.Errorf("a second fetch goes on beside the first: %v, %d fetches", err, b.issuer.KeyFetches())
+	}
+	refreshes.Go(func() { b.refresh(t) })
+	hold.Release()
+	refreshes.Wait()
+	b.mustPass(t, b.issuer.Token(t, nil))
+}
+
+func TestHistory_does_not_grow_for_ever(t *testing.T) {
+	t.Parallel()
+	h := history{}
+	set := func(i int) *keySet {
+		id := strconv.Itoa(i)
+		return &keySet{byID: map[string][]key{id: {{thumbprint: id}}}}
+	}
+	for i := range longestHistory + 2 {
+		if !h.learn(set(i)) {
+			t.Fatalf("key %d is no news", i)
+		}
+		if h.learn(set(i)) {
+			t.Fatalf("key %d is news twice", i)
+		}
+	}
+	if len(h) > longestHistory {
+		t.Errorf("%d keys are remembered", len(h))
 	}
 }

@@ -44,9 +44,9 @@ type Authorizer struct {
 }
 
 // New reads the policies, of a file of this name. actions are what the routes ask
-// for. Policies that cannot be parsed, that permit an action which no route asks for,
-// or that name one of actions nowhere, so that it would be denied forever, are an
-// error.
+// for. Policies that cannot be parsed, that permit an action which no route asks for or
+// every action without a name, or that permit one of actions nowhere, so that it would
+// be denied forever, are an error.
 func New(name string, policies []byte, actions []string) (*Authorizer, error) {
 	set, err := cedar.NewPolicySetFromBytes(name, policies)
 	if err != nil {
