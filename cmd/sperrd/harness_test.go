@@ -146,6 +146,7 @@ type instance struct {
 	log    *buffer
 	stop   func()          // asks for an orderly end, as SIGTERM does
 	signal func(os.Signal) // of a child only
+	pid    int             // of a child only
 	exited chan struct{}
 	code   int // once exited is closed
 }
@@ -188,6 +189,7 @@ func startChild(t *testing.T, s setup, env ...string) *instance {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	i.pid = cmd.Process.Pid
 	go func() {
 		defer close(i.exited)
 		_ = cmd.Wait()

@@ -9,46 +9,17 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"sperrd/internal/postgres/postgrestest"
 )
-
-// startMeasured is startChild for a test that needs the id of the process.
-func startMeasured(t *testing.T, s setup) (i *instance, pid int) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "serve", "--config", writeConfig(t, s.toml()))
-	i = newInstance(s.port, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
-	cmd.Env = []string{childVariable + "=1"}
-	cmd.Stdout, cmd.Stderr = i.log, i.log
-	stdin, err := cmd.StdinPipe() // see endWithParent
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		defer close(i.exited)
-		_ = cmd.Wait()
-		i.code = cmd.ProcessState.ExitCode()
-	}()
-	t.Cleanup(func() {
-		_ = stdin.Close()
-		i.awaitExit(t)
-	})
-	i.awaitReady(t)
-	return i, cmd.Process.Pid
-}
 
 // memory is a line of /proc/PID/status in bytes: VmRSS, what the process has in memory
 // now, or VmHWM, the most it ever had. ok is false on systems without that file: nothing
@@ -135,9 +106,10 @@ func (m market) flooded(t *testing.T, i *instance) {
 func TestServe_twenty_endless_unsigned_bodies_cost_less_than_20_MiB_and_hold_up_nobody(t *testing.T) {
 	t.Parallel()
 	m := newMarket(t)
-	i, pid := startMeasured(t, setup{port: freePort(t), database: postgrestest.NewURL(t), makod: m.url})
+	i := startChild(t, setup{port: freePort(t), database: postgrestest.NewURL(t), makod: m.url})
+	i.awaitReady(t)
 	m.order(t, i, maloID(0)) // what the first order needs is there
-	before, measured := memory(t, pid, "VmRSS")
+	before, measured := memory(t, i.pid, "VmRSS")
 
 	m.flooded(t, i)
 	wantTooLarge(t, i)
@@ -150,8 +122,8 @@ func TestServe_twenty_endless_unsigned_bodies_cost_less_than_20_MiB_and_hold_up_
 		t.Logf("no /proc/PID/status on %s: the memory of the process is not checked", runtime.GOOS)
 		return
 	}
-	peak, _ := memory(t, pid, "VmHWM")
-	after, _ := memory(t, pid, "VmRSS")
+	peak, _ := memory(t, i.pid, "VmHWM")
+	after, _ := memory(t, i.pid, "VmRSS")
 	t.Logf("%d KiB before, %d after, %d at most", before>>10, after>>10, peak>>10)
 	limit := 20 << 20
 	if raceDetector() {

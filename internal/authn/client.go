@@ -3,18 +3,15 @@ package authn
 import (
 	"errors"
 	"io"
-	"net"
 	"net/http"
-	"time"
+
+	"sperrd/internal/httpclient"
 )
 
 const (
-	connectTimeout = 5 * time.Second
 	// maxBody bounds an answer of the provider, in bytes. Genuine ones have some
 	// thousand.
 	maxBody = 1 << 20
-	// maxHeader bounds its header, in bytes.
-	maxHeader = 64 << 10
 	// maxRedirects is that of net/http.
 	maxRedirects = 10
 )
@@ -23,14 +20,10 @@ const (
 // communication, a provider of identities may well be outside. A connection is used
 // once, since the next fetch is minutes away.
 func newTransport() *http.Transport {
-	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            (&net.Dialer{Timeout: connectTimeout}).DialContext,
-		TLSHandshakeTimeout:    connectTimeout,
-		ResponseHeaderTimeout:  fetchTimeout,
-		MaxResponseHeaderBytes: maxHeader,
-		DisableKeepAlives:      true,
-	}
+	t := httpclient.NewTransport()
+	t.Proxy = http.ProxyFromEnvironment
+	t.DisableKeepAlives = true
+	return t
 }
 
 // newClient returns a client that reads no endless answer and leaves https for nobody.

@@ -3,8 +3,8 @@ package authn
 import (
 	"errors"
 	"fmt"
-	"strings"
-	"unicode"
+
+	"sperrd/internal/httpclient"
 )
 
 var (
@@ -35,7 +35,7 @@ func (e *TokenError) Error() string { return ErrUnauthenticated.Error() + ": " +
 func (e *TokenError) Unwrap() error { return ErrUnauthenticated }
 
 func refuse(format string, args ...any) error {
-	return &TokenError{reason: oneLine(fmt.Sprintf(format, args...))}
+	return &TokenError{reason: httpclient.Clean(fmt.Sprintf(format, args...), maxText)}
 }
 
 // fetchError is a failed fetch. The cause may quote a whole page of a proxy, so the
@@ -50,20 +50,5 @@ func (e *fetchError) Error() string { return e.text }
 func (e *fetchError) Unwrap() error { return e.err }
 
 func fetchFailed(what string, err error) error {
-	return &fetchError{text: oneLine(what + ": " + err.Error()), err: err}
-}
-
-// oneLine is text without anything that a terminal would obey, cut to maxText.
-func oneLine(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > maxText {
-		return string(runes[:maxText-1]) + "…"
-	}
-	return text
+	return &fetchError{text: httpclient.Clean(what+": "+err.Error(), maxText), err: err}
 }

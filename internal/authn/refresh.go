@@ -23,10 +23,10 @@ const (
 const mapperHint = "tokens need this audience and the claims mako_tenant and mako_roles: " +
 	"in Keycloak an audience mapper and a mapper for each of the two"
 
-// Run fetches the provider's keys at once unless they are known, again every five minutes, and when a
-// token names a key that is not known. A failure is logged, retried and takes no key
-// away. It returns when ctx ends and is called once; without it no request waits for
-// a key.
+// Run fetches the provider's keys at once unless they are known, again every five
+// minutes, and when a token names a key that is not known. A failure is logged, retried
+// and takes no key away. It returns when ctx ends and is called once; without it no
+// request waits for a key.
 func (a *Authenticator) Run(ctx context.Context) {
 	a.demand.serve(true)
 	defer a.demand.serve(false)

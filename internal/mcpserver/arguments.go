@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
+	"sperrd/internal/httpclient"
 	"sperrd/internal/sperr"
 	"sperrd/internal/werktag"
 )
@@ -55,16 +55,7 @@ func readArguments(raw jsontext.Value, v any) error {
 func argumentName(pointer jsontext.Pointer) string {
 	const most = 40
 	for name := range pointer.Tokens() {
-		name = strings.Map(func(r rune) rune {
-			if r < ' ' || r == 0x7F {
-				return '\uFFFD'
-			}
-			return r
-		}, strings.ToValidUTF8(name, "\uFFFD"))
-		if runes := []rune(name); len(runes) > most {
-			name = string(runes[:most]) + "…"
-		}
-		if name != "" {
+		if name = httpclient.Clean(name, most); name != "" {
 			return name
 		}
 		break

@@ -111,7 +111,7 @@ func statsOutput() *jsonschema.Schema {
 		member{"overdue_pending", integer("pending, and the date the Lieferant asked for has passed; for a DTM+469 that only means schedulable. Undated orders are due but never counted here")},
 		member{"fixtermin_verpasst", integer("of those, with a fixed date (DTM+203): a commitment is broken")},
 		member{"frist_ueberschritten", integer("pending past ausfuehrung_faellig_am, the 6th Werktag after the earliest Sperrtermin")},
-		member{"iftsta_outstanding", integer("closed, and the Lieferant does not know yet; some for seconds after a report are normal")},
+		member{"iftsta_outstanding", integer("executed or failed, owed to a Lieferant, and makod does not have the outcome yet; some for seconds after a report are normal")},
 		member{"iftsta_ueberfaellig", integer("of those, past the 1st Werktag after the Abschluss")},
 		member{"iftsta_stuck", integer("of those, with all attempts spent: nothing goes on by itself")},
 		member{"vorlauffrist_verletzt", integer("orders, open or closed, that the Lieferant sent too late; a matter of contract, nothing to do here")},
