@@ -2,6 +2,7 @@ package authn
 
 import (
 	"bytes"
+	"crypto/tls"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -100,5 +101,17 @@ func TestRefresh_never_leaves_https(t *testing.T) {
 				t.Errorf("%d keys, error %v; want %q", a.Keys(), err, c.reason)
 			}
 		})
+	}
+}
+
+// Unlike makod and the ERP, a provider may be beyond the proxy of the environment.
+func TestTransport_is_that_of_the_other_clients_but_for_the_proxy(t *testing.T) {
+	t.Parallel()
+	transport := newTransport()
+	if transport.Proxy == nil || !transport.DisableKeepAlives {
+		t.Error("no proxy, or connections that wait for minutes")
+	}
+	if got := transport.TLSClientConfig.MinVersion; got != tls.VersionTLS12 {
+		t.Errorf("the least version is %s", tls.VersionName(got))
 	}
 }
