@@ -1,7 +1,7 @@
 // Package httpclient is what the clients of makod, of the ERP and of the OIDC provider
-// have in common: a transport that sends a request once and to nobody else, and the
-// reading of what an unknown server may answer. It knows no peer, and sends and repeats
-// nothing by itself.
+// have in common: a transport that sends a request once and to nobody else, the headers
+// that name a call, and the reading of what an unknown server may answer. It knows no
+// peer, and sends and repeats nothing by itself.
 package httpclient
 
 import (

@@ -104,8 +104,6 @@ func (c *Client) request(ctx context.Context, eventID string, envelope []byte) (
 	req.Header = c.signer.Sign(eventID, now, envelope)
 	req.Header.Set("Content-Type", event.ApplicationCloudEventsJSON)
 	req.Header.Set("User-Agent", "sperrd")
-	// These two are written as the market's API documents spell them.
-	req.Header["transactionId"] = []string{uuid.NewString()}
-	req.Header["creationDateTime"] = []string{now.UTC().Format("2006-01-02T15:04:05.000Z")}
+	httpclient.SetTransaction(req.Header, uuid.NewString(), now)
 	return req, nil
 }
