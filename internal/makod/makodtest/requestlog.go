@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -25,6 +26,23 @@ type Request struct {
 	Status     int       // 0 without an answer
 	Fault      string    // what made it fail, "" if nothing did
 }
+
+// TransactionID returns what names this one call, empty if nothing does. This header
+// and those below are read by any spelling of their names, makod's way; several lines
+// of one are joined with commas, so that they pass for none that was expected.
+func (r Request) TransactionID() string { return r.joined("transactionId") }
+
+// InitialTransactionID returns what names the first call of the operation, empty on
+// that call itself.
+func (r Request) InitialTransactionID() string { return r.joined("initialTransactionId") }
+
+// ReferenceID returns what the call answers, empty if it says nothing of it.
+func (r Request) ReferenceID() string { return r.joined("referenceId") }
+
+// CreationDateTime returns when the sender made the call, as it wrote it.
+func (r Request) CreationDateTime() string { return r.joined("creationDateTime") }
+
+func (r Request) joined(name string) string { return strings.Join(r.Header.Values(name), ", ") }
 
 // ErrClosed is the end of a wait on a Server that was closed.
 var ErrClosed = errors.New("the simulated makod is closed")
@@ -62,6 +80,15 @@ func (s *Server) Overlaps() []string {
 	return slices.Clone(s.overlaps)
 }
 
+// RepeatedTransactionIDs returns, in lower case and in the order of their first
+// repetition, the transactionIds under which more than one command arrived, answered
+// or not. makod does not mind, but a sender must never use one twice.
+func (s *Server) RepeatedTransactionIDs() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.repeated)
+}
+
 // WaitEnded waits until n commands have ended since the start.
 func (s *Server) WaitEnded(ctx context.Context, n int) error {
 	err := s.line.Await(ctx, func() bool { return s.ended >= n })
@@ -81,6 +108,7 @@ func (s *Server) begin(r *http.Request, c *call) *Request {
 		s.requests = slices.Delete(s.requests, 0, maxRequests/2)
 	}
 	s.requests = append(s.requests, entry)
+	s.countTransaction(entry.TransactionID())
 	if c.key != "" {
 		s.inFlight[c.key]++
 		if s.inFlight[c.key] > 1 && !slices.Contains(s.overlaps, c.key) {
@@ -89,6 +117,19 @@ func (s *Server) begin(r *http.Request, c *call) *Request {
 	}
 	s.line.Broadcast()
 	return entry
+}
+
+// countTransaction remembers an id for as long as the server lives: the log forgets.
+// s.mu is held.
+func (s *Server) countTransaction(id string) {
+	if id == "" {
+		return
+	}
+	id = strings.ToLower(id) // a UUID is the same in any letter case
+	s.transactions[id]++
+	if s.transactions[id] == 2 {
+		s.repeated = append(s.repeated, id)
+	}
 }
 
 // end logs how the command ended, status 0 meaning without an answer.

@@ -76,6 +76,9 @@ type Server struct {
 	ended       int
 	inFlight    map[string]int
 	overlaps    []string
+	// How often each transactionId came, and which came again.
+	transactions map[string]int
+	repeated     []string
 }
 
 // New returns a makod without processes.
@@ -84,7 +87,7 @@ func New(o Options) *Server {
 		apiKey: o.APIKey, now: o.Now, log: o.Logger,
 		idempotency: o.Idempotency, deadline: o.Deadline,
 		processes: map[string]*Process{}, byMalo: map[string][]*Process{},
-		records: map[string]record{}, inFlight: map[string]int{},
+		records: map[string]record{}, inFlight: map[string]int{}, transactions: map[string]int{},
 		mux: http.NewServeMux(),
 	}
 	s.line = neighbourtest.NewLine(&s.mu, "makod", "commands", ErrClosed)
