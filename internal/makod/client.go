@@ -9,9 +9,7 @@
 package makod
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -21,18 +19,6 @@ import (
 
 	"sperrd/internal/httpclient"
 )
-
-// The two commands of the Netzbetreiber for an ORDERS 17115 or 17117. makod
-// needs the same ones for a Sperrung and an Entsperrung.
-const (
-	// CommandBestaetigen reports a carried out order (IFTSTA 21039, Z14).
-	CommandBestaetigen = "gpke.sperrung.bestaetigen"
-	// CommandFehlgeschlagen reports an order that finally failed (IFTSTA 21039, Z13).
-	CommandFehlgeschlagen = "gpke.sperrung.fehlgeschlagen"
-)
-
-// MarktrolleNB is the role in which the Netzbetreiber submits both commands.
-const MarktrolleNB = "NB"
 
 const (
 	commandsPath = "/api/v1/commands"
@@ -90,19 +76,6 @@ func (c *Client) Close() {
 	c.transport.CloseIdleConnections()
 }
 
-// Command is one outcome to report.
-type Command struct {
-	// Name is CommandBestaetigen or CommandFehlgeschlagen.
-	Name string
-	// Marktrolle is MarktrolleNB; makod derives it when it is empty.
-	Marktrolle string
-	// IdempotencyKey is the same for every attempt of one outcome.
-	IdempotencyKey string
-	// Payload must marshal to a JSON object, and to the same one each time: makod
-	// compares it with that of earlier attempts under the same key.
-	Payload any
-}
-
 // Accepted is the answer to a command that makod has carried out.
 type Accepted struct {
 	// ProcessID is the process the command ran against, a canonical lower-case
@@ -123,20 +96,9 @@ func (c *Client) Submit(ctx context.Context, cmd Command) (Accepted, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+commandsPath, bytes.NewReader(body))
+	req, err := c.request(ctx, cmd, body)
 	if err != nil {
 		return Accepted{}, &Error{Code: CodeInvalidCommand, Detail: "the request cannot be built", cause: err}
-	}
-	// net/http takes a POST with an Idempotency-Key for repeatable and sends it
-	// again by itself when a kept-alive connection dies. makod need not compare
-	// keys, so a second copy would be a second command. Without GetBody the
-	// transport cannot repeat, and the broken connection becomes our error.
-	req.GetBody = nil
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Idempotency-Key", cmd.IdempotencyKey)
-	if c.apiKey != "" {
-		req.Header.Set("Authorization", "Bearer "+c.apiKey)
 	}
 	a, failure := c.roundTrip(req)
 	if failure != nil {
@@ -162,27 +124,4 @@ func (c *Client) Ping(ctx context.Context) error {
 		return c.refusal(a)
 	}
 	return nil
-}
-
-// encode renders the body of the request. Struct fields keep their order and
-// encoding/json sorts the keys of maps, so equal commands give equal bytes.
-func encode(cmd Command) ([]byte, error) {
-	if cmd.Name == "" {
-		return nil, errors.New("the command has no name")
-	}
-	if cmd.IdempotencyKey == "" || !isToken(cmd.IdempotencyKey) {
-		return nil, errors.New("the idempotency key must be visible ASCII without spaces")
-	}
-	payload, err := json.Marshal(cmd.Payload)
-	if err != nil {
-		return nil, fmt.Errorf("encode the payload: %w", err)
-	}
-	if payload[0] != '{' {
-		return nil, errors.New("the payload is no JSON object")
-	}
-	return json.Marshal(struct {
-		Command    string          `json:"command"`
-		Marktrolle string          `json:"marktrolle,omitempty"`
-		Payload    json.RawMessage `json:"payload"`
-	}{cmd.Name, cmd.Marktrolle, payload})
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"sperrd/internal/makod/makodtest"
 )
 
@@ -53,9 +55,10 @@ func clientOf(t *testing.T, handler http.HandlerFunc) *Client {
 	return newClient(t, ts.URL)
 }
 
+// bestaetigen returns a first attempt.
 func bestaetigen() Command {
 	return Command{
-		Name: CommandBestaetigen, Marktrolle: MarktrolleNB, IdempotencyKey: orderKey,
+		Name: CommandBestaetigen, Marktrolle: MarktrolleNB, IdempotencyKey: orderKey, TransactionID: uuid.NewString(),
 		Payload: map[string]any{"malo_id": maloID, "note": "TW-2026-0903-001"},
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"sperrd/internal/makod/makodtest"
 )
 
@@ -15,10 +17,13 @@ func TestSubmit_is_one_request_when_a_reused_connection_dies(t *testing.T) {
 	// dies. That is where net/http would send it again.
 	srv.FailNext(1, makodtest.InvalidPayload())
 	srv.FailNext(1, makodtest.Drop())
-	if _, err := c.Submit(t.Context(), bestaetigen()); mustFail(t, err).Status != 422 {
+	first := bestaetigen()
+	if _, err := c.Submit(t.Context(), first); mustFail(t, err).Status != 422 {
 		t.Fatal(err)
 	}
-	_, err := c.Submit(t.Context(), bestaetigen())
+	second := bestaetigen()
+	second.InitialTransactionID, second.ReferenceID = first.TransactionID, processID
+	_, err := c.Submit(t.Context(), second)
 	if e := mustFail(t, err); e.Code != CodeConnectionLost || !e.Unclear() || e.Status != 0 {
 		t.Errorf("%v, unclear %v", e, e.Unclear())
 	}
@@ -28,6 +33,17 @@ func TestSubmit_is_one_request_when_a_reused_connection_dies(t *testing.T) {
 	}
 	if requests[0].RemoteAddr != requests[1].RemoteAddr {
 		t.Fatal("the connection was not reused, so this test shows nothing")
+	}
+	if got := srv.RepeatedTransactionIDs(); len(got) != 0 {
+		t.Errorf("transactionIds that came twice: %q", got)
+	}
+	got := []string{
+		requests[0].TransactionID(), requests[0].InitialTransactionID(), requests[0].ReferenceID(),
+		requests[1].TransactionID(), requests[1].InitialTransactionID(), requests[1].ReferenceID(),
+	}
+	want := []string{first.TransactionID, "", "", second.TransactionID, first.TransactionID, processID}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("identifiers (-want +got):\n%s", diff)
 	}
 }
 
