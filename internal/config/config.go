@@ -58,6 +58,7 @@ type Config struct {
 	IFTSTA        IFTSTA
 	Frist         Frist
 	Outbox        Outbox
+	Idempotency   Idempotency
 }
 
 // Database is the section [database].
@@ -135,6 +136,17 @@ type Outbox struct {
 	Parallelism int
 	// Retention is how long a delivered event is kept.
 	Retention time.Duration
+}
+
+// Idempotency is the section [idempotency]: how calls that change something are
+// recognised when they come again.
+type Idempotency struct {
+	// Retention is how long a call and its answer are remembered. It also bounds how
+	// old a creationDateTime may be: of a call from before nobody knows any more
+	// whether it was carried out.
+	Retention time.Duration
+	// Required refuses a call that changes something and names no transaction.
+	Required bool
 }
 
 // Path returns the configuration file to read: the flag --config, else the

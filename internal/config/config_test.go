@@ -124,6 +124,7 @@ func TestLoad_least_configuration_gets_the_defaults(t *testing.T) {
 			GiveUpAfter: 168 * time.Hour, RequestTimeout: 10 * time.Second, Lease: time.Minute,
 			PollInterval: 5 * time.Second, Parallelism: 16, Retention: 720 * time.Hour,
 		},
+		Idempotency: Idempotency{Retention: 2160 * time.Hour},
 	}
 	if diff := cmp.Diff(want, mustLoad(t, minimal, env()), sameSecret); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)
@@ -165,6 +166,9 @@ lease = "8s"
 poll_interval = "1m"
 parallelism = 1
 retention = "1h"
+[idempotency]
+retention = "168h"
+required = true
 `, env("TWO", "two", "ERP", "http://erp.example:8443/e%20v?token=t&a=%20b"))
 	want := &Config{
 		Port:                65535,
@@ -188,6 +192,7 @@ retention = "1h"
 			GiveUpAfter: 8760 * time.Hour, RequestTimeout: 3 * time.Second, Lease: 8 * time.Second,
 			PollInterval: time.Minute, Parallelism: 1, Retention: time.Hour,
 		},
+		Idempotency: Idempotency{Retention: 168 * time.Hour, Required: true},
 	}
 	if diff := cmp.Diff(want, got, sameSecret); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)

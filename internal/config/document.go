@@ -29,13 +29,14 @@ type document struct {
 // sections are the tables of the file. Their fields stay empty on purpose: see
 // keyLines.
 type sections struct {
-	Database struct{} `toml:"database"`
-	OIDC     struct{} `toml:"oidc"`
-	MCP      struct{} `toml:"mcp"`
-	Log      struct{} `toml:"log"`
-	IFTSTA   struct{} `toml:"iftsta"`
-	Frist    struct{} `toml:"frist"`
-	Outbox   struct{} `toml:"outbox"`
+	Database    struct{} `toml:"database"`
+	OIDC        struct{} `toml:"oidc"`
+	MCP         struct{} `toml:"mcp"`
+	Log         struct{} `toml:"log"`
+	IFTSTA      struct{} `toml:"iftsta"`
+	Frist       struct{} `toml:"frist"`
+	Outbox      struct{} `toml:"outbox"`
+	Idempotency struct{} `toml:"idempotency"`
 }
 
 // parse reads content. A file that is not TOML, or that has a key twice, is one

@@ -55,7 +55,7 @@ func TestExample_shows_every_key(t *testing.T) {
 			t.Errorf("sperrd.toml.example does not show %s", key)
 		}
 	}
-	if len(d.asked) < 32 || !strings.Contains(exampleFile(t), "env:") {
+	if len(d.asked) < 34 || !strings.Contains(exampleFile(t), "env:") {
 		t.Errorf("only %d keys are read", len(d.asked))
 	}
 }

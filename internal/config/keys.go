@@ -35,9 +35,10 @@ func (d *document) config() *Config {
 			Format: d.choice("log.format", "json", "json", "text"),
 			Level:  d.choice("log.level", "info", "debug", "info", "warn", "error"),
 		},
-		IFTSTA: d.iftsta(),
-		Frist:  Frist{ScanInterval: d.interval("frist.scan_interval", time.Minute)},
-		Outbox: d.outbox(),
+		IFTSTA:      d.iftsta(),
+		Frist:       Frist{ScanInterval: d.interval("frist.scan_interval", time.Minute)},
+		Outbox:      d.outbox(),
+		Idempotency: d.idempotency(),
 	}
 	d.requireAuthentication(c)
 	d.separateKeys(c)

@@ -18,9 +18,9 @@ shutdown_grace = 20
 [database]
 pool_size = 1001
 urll = "postgres://db/sperrd"
-[idempotency]
-required = true
-retention = "2160h"
+[metrics]
+enabled = true
+port = 9090
 [log]
 level = "verbose"
 `, env("MAKOD_URL", "ftp://makod"))
@@ -33,7 +33,7 @@ level = "verbose"
 		`line 6: shutdown_grace: must be a duration with its unit, such as "30s" or "2h"`,
 		`line 8: database.pool_size: must be a whole number from 1 to 1000`,
 		`line 9: database.urll: unknown key`,
-		`line 10: idempotency: unknown section`,
+		`line 10: metrics: unknown section`,
 		`line 14: log.level: must be one of debug, info, warn, error`,
 		`database.url: is required`,
 		`oidc: the section with issuer and audience is required: without it whoever reaches the port can read, confirm ` +
@@ -70,12 +70,14 @@ func TestLoad_unknown_keys_and_sections_are_refused(t *testing.T) {
 		`"log.level" = "info"`: "line 1: log.level: unknown key",
 		`oidc = 1`:             "line 1: oidc: must be one section, [oidc]",
 		`mcp = "key"`:          "line 1: mcp: must be one section, [mcp]",
-		`idempotency = 1`:      "line 1: idempotency: unknown key",
+		`metrics = 1`:          "line 1: metrics: unknown key",
+		`idempotency = 1`:      "line 1: idempotency: must be one section, [idempotency]",
 		`mcp = { named_keys = [] , api_key = "k" }`: "line 1: mcp.named_keys: unknown key",
 		`iftsta.attempts = 8`:                       "line 1: iftsta.attempts: unknown key",
 		`frist.extra_holidays = []`:                 "line 1: frist.extra_holidays: unknown key",
 		`outbox = { max_per_second = 80 }`:          "line 1: outbox.max_per_second: unknown key",
 		`iftsta = { Lease = "60s" }`:                "line 1: iftsta.Lease: unknown key",
+		`idempotency = { Required = true }`:         "line 1: idempotency.Required: unknown key",
 		`log = "json"`:                              "line 1: log: must be one section, [log]",
 	} {
 		t.Run(line, func(t *testing.T) {
@@ -86,14 +88,15 @@ func TestLoad_unknown_keys_and_sections_are_refused(t *testing.T) {
 		})
 	}
 	for section, want := range map[string]string{
-		"[idempotency]\nrequired = true":   "line 9: idempotency: unknown section",
-		"[mcp]":                            "mcp.api_key: is required",
-		"[[oidc]]\nissuer = \"https://k\"": "line 9: oidc: must be one section, [oidc]",
-		"[oidc]\nissuer = \"https://k\"":   "oidc.audience: is required",
-		"[oidc]\naudience = \"sperrd\"":    "oidc.issuer: is required",
-		"[iftsta]\nport = 1":               "line 10: iftsta.port: unknown key",
-		"[Log]\nlevel = \"info\"":          "line 9: Log: unknown section",
-		"[[log]]\nlevel = \"info\"":        "line 9: log: must be one section, [log]",
+		"[metrics]\nenabled = true":         "line 9: metrics: unknown section",
+		"[idempotency]\ntolerance = \"5m\"": "line 10: idempotency.tolerance: unknown key",
+		"[mcp]":                             "mcp.api_key: is required",
+		"[[oidc]]\nissuer = \"https://k\"":  "line 9: oidc: must be one section, [oidc]",
+		"[oidc]\nissuer = \"https://k\"":    "oidc.audience: is required",
+		"[oidc]\naudience = \"sperrd\"":     "oidc.issuer: is required",
+		"[iftsta]\nport = 1":                "line 10: iftsta.port: unknown key",
+		"[Log]\nlevel = \"info\"":           "line 9: Log: unknown section",
+		"[[log]]\nlevel = \"info\"":         "line 9: log: must be one section, [log]",
 	} {
 		t.Run(section, func(t *testing.T) {
 			t.Parallel()
@@ -173,6 +176,14 @@ func TestLoad_one_wrong_value_is_one_problem(t *testing.T) {
 		`outbox.poll_interval = "0s"`:           "must be longer than zero",
 		`outbox.parallelism = 0`:                "must be a whole number from 1 to 1000",
 		`outbox.retention = "-1h"`:              "must be longer than zero",
+		`idempotency.retention = "167h59m59s"`:  "must be 168h0m0s at least",
+		`idempotency.retention = "0s"`:          "must be longer than zero",
+		`idempotency.retention = "-168h"`:       "must be longer than zero",
+		`idempotency.retention = "87600h0m1s"`:  "must be 87600h0m0s at most",
+		`idempotency.retention = "90d"`:         "must be a duration with its unit",
+		`idempotency.retention = 2160`:          "must be a duration with its unit",
+		`idempotency.required = "true"`:         "must be true or false",
+		`idempotency.required = 1`:              "must be true or false",
 		`iftsta.lease = "0s"`:                   "must be longer than zero",
 		`inbound_hmac_secret = []`:              "is an empty list",
 		`inbound_hmac_secret = { a = "b" }`:     "must be a string in quotes",
@@ -202,6 +213,7 @@ func TestLoad_limits_themselves_are_accepted(t *testing.T) {
 		`iftsta = { lease = "15s", max_per_second = 0 }`, `iftsta = { lease = "1h", request_timeout = "10m" }`,
 		`outbox.lease = "15s"`, `outbox.request_timeout = "55s"`, `outbox = { lease = "1h", request_timeout = "10m" }`,
 		`iftsta.first_backoff = "2h"`, `iftsta.max_backoff = "30s"`,
+		`idempotency.retention = "168h"`, `idempotency.retention = "87600h"`, `idempotency.required = false`,
 	} {
 		mustLoad(t, with(line), env())
 	}
