@@ -156,7 +156,10 @@ func TestReadIdentifiers_refuses_what_is_not_one_instant(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			wantRefused(t, requestHeader("transactionId", callA, "creationDateTime", value), "creationDateTime")
+			detail := wantRefused(t, requestHeader("transactionId", callA, "creationDateTime", value), "creationDateTime")
+			if blank := strings.TrimSpace(value) == ""; !blank && !strings.Contains(detail, "must be an instant") {
+				t.Errorf("detail %q does not say what it must be", detail)
+			}
 		})
 	}
 }
@@ -198,6 +201,17 @@ func TestReadIdentifiers_bounds_the_age_of_a_call(t *testing.T) {
 				t.Errorf("detail %q does not say %q", detail, c.says)
 			}
 		})
+	}
+}
+
+func TestReadIdentifiers_says_of_an_empty_header_that_it_is_empty(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"transactionId", "initialTransactionId", "referenceId", "creationDateTime", "Idempotency-Key"} {
+		h := requestHeader("transactionId", callA, "creationDateTime", created)
+		h.Set(name, " ")
+		if detail := wantRefused(t, h, name); detail != name+" is empty." {
+			t.Errorf("detail %q, want that %s is empty", detail, name)
+		}
 	}
 }
 
