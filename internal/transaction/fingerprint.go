@@ -1,4 +1,3 @@
-// Package transaction recognises a changing call that comes again.
 package transaction
 
 import (

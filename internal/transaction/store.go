@@ -1,0 +1,217 @@
+package transaction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// FutureSkew is how far in the future a creationDateTime may lie.
+const FutureSkew = 5 * time.Minute
+
+// Store is both tables as one tenant sees them. It is safe for concurrent use, also by
+// several processes on one database. Times are the caller's clock.
+type Store struct {
+	pool      *pgxpool.Pool
+	tenant    string
+	retention time.Duration
+}
+
+// NewStore keeps the operations of tenant for retention after their last call.
+func NewStore(pool *pgxpool.Pool, tenant string, retention time.Duration) *Store {
+	return &Store{pool: pool, tenant: tenant, retention: retention}
+}
+
+// Find looks up the operation of a call and notes the call with it, so that a later one
+// may name it. found is false where nobody has done the operation yet. An operation that
+// is not the caller's is a *ConflictError.
+func (s *Store) Find(ctx context.Context, a Attempt, at time.Time) (r Record, found bool, err error) {
+	const rounds = 3 // a call that notes the same ids, or a purge, may come between
+	for range rounds {
+		known, err := s.known(ctx, a)
+		if err != nil {
+			return Record{}, false, err
+		}
+		row, missing, err := resolve(a, known)
+		if err != nil || row == nil {
+			return Record{}, false, err
+		}
+		if err := row.compare(a); err != nil {
+			return Record{}, false, err
+		}
+		if missing == nil {
+			return row.record(), true, nil
+		}
+		noted, err := s.note(ctx, a, row.LogicalID, missing, at)
+		if err != nil {
+			return Record{}, false, err
+		}
+		if noted {
+			return row.record(), true, nil
+		}
+	}
+	return Record{}, false, ErrInProgress
+}
+
+// known are the operations that the ids of a belong to, by these ids.
+func (s *Store) known(ctx context.Context, a Attempt) (map[string]row, error) {
+	rows, err := s.pool.Query(ctx, `
+		SELECT a.transaction_id, a.received_at IS NOT NULL AS received, `+recordColumns+`
+		FROM api_transaction_attempts a JOIN api_transactions t USING (tenant, logical_id)
+		WHERE a.tenant = $1 AND a.transaction_id = ANY ($2)`, s.tenant, a.ids())
+	if err != nil {
+		return nil, fmt.Errorf("find a transaction: %w", err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[row])
+	if err != nil {
+		return nil, fmt.Errorf("find a transaction: %w", err)
+	}
+	known := make(map[string]row, len(list))
+	for _, r := range list {
+		known[r.TransactionID] = r
+	}
+	return known, nil
+}
+
+// note binds ids of a to an operation. It is false where another call has bound one of
+// them meanwhile, or the operation is gone.
+func (s *Store) note(ctx context.Context, a Attempt, logicalID string, ids []string, at time.Time) (bool, error) {
+	created, received := a.times(ids, at)
+	tag, err := s.pool.Exec(ctx, `
+		INSERT INTO api_transaction_attempts AS known (tenant, transaction_id, logical_id, creation_datetime, received_at, replayed)
+		SELECT t.tenant, i.id, t.logical_id, i.created, i.received, i.received IS NOT NULL
+		FROM (SELECT * FROM api_transactions WHERE tenant = @tenant AND logical_id = @logical_id FOR KEY SHARE) AS t,
+			unnest(@ids::text[], @created::timestamptz[], @received::timestamptz[]) AS i (id, created, received)
+		ORDER BY i.id
+		ON CONFLICT (tenant, transaction_id) DO UPDATE SET
+			creation_datetime = COALESCE(known.creation_datetime, EXCLUDED.creation_datetime),
+			received_at = COALESCE(known.received_at, EXCLUDED.received_at), replayed = EXCLUDED.replayed
+		WHERE known.logical_id = EXCLUDED.logical_id`, pgx.NamedArgs{
+		"tenant": s.tenant, "logical_id": logicalID, "ids": ids, "created": created, "received": received,
+	})
+	if err != nil {
+		return false, fmt.Errorf("note a transaction: %w", err)
+	}
+	return tag.RowsAffected() == int64(len(ids)), nil
+}
+
+// times are those of ids: an id that a only names has none.
+func (a Attempt) times(ids []string, at time.Time) (created, received []*time.Time) {
+	created, received = make([]*time.Time, len(ids)), make([]*time.Time, len(ids))
+	for i, id := range ids {
+		if id != a.ID {
+			continue
+		}
+		received[i] = &at
+		if !a.CreatedAt.IsZero() {
+			created[i] = &a.CreatedAt
+		}
+	}
+	return created, received
+}
+
+// Claim gives the operation of a to tx, which then does the work and calls Keep. It is
+// false where another call has it, done or under way; tx must be rolled back then. It
+// waits for nobody: a connection that waits is missing to whom it waits for.
+func (s *Store) Claim(ctx context.Context, tx pgx.Tx, a Attempt, at time.Time) (bool, error) {
+	ids := a.ids()
+	created, received := a.times(ids, at)
+	// The advisory locks only keep the INSERT from waiting for a call under way. Which
+	// of two calls has an id, its key decides.
+	tag, err := tx.Exec(ctx, `
+		WITH free AS MATERIALIZED (
+			SELECT bool_and(pg_try_advisory_xact_lock(hashtextextended('api_transactions/' || @tenant || '/' || id, 0))) AS all_of_them
+			FROM unnest(@ids::text[]) AS id
+		)
+		INSERT INTO api_transaction_attempts (tenant, transaction_id, logical_id, creation_datetime, received_at, replayed)
+		SELECT @tenant, i.id, @logical_id, i.created, i.received, false
+		FROM free, unnest(@ids::text[], @created::timestamptz[], @received::timestamptz[]) AS i (id, created, received)
+		WHERE free.all_of_them ORDER BY i.id
+		ON CONFLICT (tenant, transaction_id) DO NOTHING`, pgx.NamedArgs{
+		"tenant": s.tenant, "logical_id": a.Initial, "ids": ids, "created": created, "received": received,
+	})
+	if err != nil {
+		return false, fmt.Errorf("claim a transaction: %w", err)
+	}
+	return tag.RowsAffected() == int64(len(ids)), nil
+}
+
+// Entry is what Keep writes.
+type Entry struct {
+	OrderID uuid.UUID // zero: none
+	Answer  Answer
+	// Provisional: the answer stands unless the caller settles another one.
+	Provisional bool
+	At          time.Time
+}
+
+// Keep writes the operation that tx has claimed and done.
+func (s *Store) Keep(ctx context.Context, tx pgx.Tx, a Attempt, e Entry) error {
+	state, settledAt := stateFinal, &e.At
+	if e.Provisional {
+		state, settledAt = stateProvisional, nil
+	}
+	_, err := tx.Exec(ctx, `
+		INSERT INTO api_transactions (tenant, logical_id, principal, operation, order_id, fingerprint, fingerprint_version,
+			reference_id, executed_by, state, status_code, response_headers, response_body, created_at, settled_at, expires_at)
+		VALUES (@tenant, @logical_id, @principal, @operation, @order_id, @fingerprint, @fingerprint_version,
+			NULLIF(@reference_id, ''), @executed_by, @state, @status_code, @response_headers, @response_body, @at, @settled_at, @expires_at)`,
+		pgx.NamedArgs{
+			"tenant": s.tenant, "logical_id": a.Initial, "principal": a.Principal, "operation": a.Operation,
+			"order_id": uuid.NullUUID{UUID: e.OrderID, Valid: e.OrderID != uuid.Nil}, "fingerprint": a.Fingerprint[:],
+			"fingerprint_version": FingerprintVersion, "reference_id": a.Reference, "executed_by": a.ID,
+			"state": state, "status_code": e.Answer.Status, "response_headers": nonNil(e.Answer.Header), "response_body": bytesOf(e.Answer.Body),
+			"at": e.At, "settled_at": settledAt, "expires_at": e.At.Add(s.retention + FutureSkew),
+		})
+	if err != nil {
+		return fmt.Errorf("keep transaction %s: %w", Shown(a.Initial), err)
+	}
+	return nil
+}
+
+// Settle makes a provisional answer final, with another text or, for nil, as it stands,
+// and returns the one that holds: of several that settle, the first one decides.
+func (s *Store) Settle(ctx context.Context, logicalID string, answer *Answer, at time.Time) (Answer, error) {
+	set, args := "", pgx.NamedArgs{"tenant": s.tenant, "logical_id": logicalID, "at": at}
+	if answer != nil {
+		set = `, status_code = @status_code, response_headers = @response_headers, response_body = @response_body`
+		args["status_code"], args["response_headers"], args["response_body"] = answer.Status, nonNil(answer.Header), bytesOf(answer.Body)
+	}
+	settled, err := s.answer(ctx, `
+		UPDATE api_transactions SET state = 'final', settled_at = @at`+set+`
+		WHERE tenant = @tenant AND logical_id = @logical_id AND state = 'provisional'
+		RETURNING status_code, response_headers, response_body`, args)
+	if errors.Is(err, pgx.ErrNoRows) { // somebody else has; a new statement sees it
+		settled, err = s.answer(ctx, `
+			SELECT status_code, response_headers, response_body FROM api_transactions
+			WHERE tenant = @tenant AND logical_id = @logical_id`, args)
+	}
+	if err != nil {
+		return Answer{}, fmt.Errorf("settle transaction %s: %w", Shown(logicalID), err)
+	}
+	return settled, nil
+}
+
+func (s *Store) answer(ctx context.Context, sql string, args pgx.NamedArgs) (a Answer, err error) {
+	err = s.pool.QueryRow(ctx, sql, args).Scan(&a.Status, &a.Header, &a.Body)
+	return a, err
+}
+
+func nonNil(header map[string]string) map[string]string {
+	if header == nil {
+		return map[string]string{}
+	}
+	return header
+}
+
+func bytesOf(body []byte) []byte {
+	if body == nil {
+		return []byte{}
+	}
+	return body
+}
