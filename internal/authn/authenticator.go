@@ -84,7 +84,12 @@ func (a *Authenticator) Authenticate(ctx context.Context, token string) (Claims,
 	if err != nil {
 		return Claims{}, err
 	}
-	return readClaims(payload, h, a.now())
+	c, err := readClaims(payload, h, a.now())
+	if err != nil {
+		return Claims{}, err
+	}
+	c.Issuer = a.issuer
+	return c, nil
 }
 
 // keysFor returns the keys of that id, if need be after a look at the provider, or

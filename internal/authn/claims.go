@@ -24,7 +24,8 @@ const (
 
 // Claims are what a good token says about its owner.
 type Claims struct {
-	Subject string
+	// Issuer and Subject together are somebody, whatever token he comes with.
+	Issuer, Subject string
 	// Tenant is mako_tenant, empty where that is missing or no string.
 	Tenant string
 	// Roles is mako_roles, nil where that is missing or anything but an array of

@@ -17,7 +17,7 @@ func TestAuthenticate_good_token_says_who_calls(t *testing.T) {
 	t.Parallel()
 	b := newReadyBench(t)
 	got := b.mustPass(t, b.issuer.Token(t, nil))
-	want := Claims{Subject: authntest.Subject, Tenant: authntest.Tenant, Roles: []string{authntest.Role}}
+	want := Claims{Issuer: b.issuer.URL(), Subject: authntest.Subject, Tenant: authntest.Tenant, Roles: []string{authntest.Role}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -206,7 +206,7 @@ func TestAuthenticate_odd_tenant_and_roles_do_not_count(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			want := Claims{Subject: authntest.Subject, Tenant: authntest.Tenant, Roles: c.roles, Ignored: c.ignored}
+			want := Claims{Issuer: b.issuer.URL(), Subject: authntest.Subject, Tenant: authntest.Tenant, Roles: c.roles, Ignored: c.ignored}
 			if diff := cmp.Diff(want, b.mustPass(t, b.issuer.Token(t, c.claims))); diff != "" {
 				t.Error(diff)
 			}
@@ -217,7 +217,7 @@ func TestAuthenticate_odd_tenant_and_roles_do_not_count(t *testing.T) {
 		"null": json.RawMessage("null"), "a boolean": true,
 	} {
 		got := b.mustPass(t, b.issuer.Token(t, map[string]any{"mako_tenant": tenant}))
-		want := Claims{Subject: authntest.Subject, Roles: []string{"NB"}, Ignored: "mako_tenant is " + kind + ", not a string"}
+		want := Claims{Issuer: b.issuer.URL(), Subject: authntest.Subject, Roles: []string{"NB"}, Ignored: "mako_tenant is " + kind + ", not a string"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
