@@ -118,7 +118,7 @@ func (c iftstaResetCommand) resetOrders(ctx context.Context, q *queues, ids []uu
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := q.service.ResetIFTSTA(ctx, commandActor(), id, c.Reason)
+		_, err := q.service.ResetIFTSTA(ctx, sperr.Call{Actor: commandActor()}, id, c.Reason)
 		reason := notReset(err)
 		switch {
 		case err == nil:

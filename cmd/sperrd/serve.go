@@ -30,6 +30,10 @@ import (
 // to makod: the statements before and after it, each of which has its own bound.
 const databaseMargin = 30 * time.Second
 
+// twinWait is how long a call waits for the answer of one of the same transaction that is
+// under way; then it gets what is known, or is asked to come again.
+const twinWait = 3 * time.Second
+
 // serveCommand is the service.
 type serveCommand struct {
 	Probe bool `name:"check" help:"Do what the command health does."`
@@ -166,6 +170,8 @@ func (s *service) parts() (*http.Server, loops) {
 		FirstBackoff:      s.config.IFTSTA.FirstBackoff,
 		MaxBackoff:        s.config.IFTSTA.MaxBackoff,
 		MaxPerSecond:      s.config.IFTSTA.MaxPerSecond,
+		TwinWait:          twinWait,
+		Retention:         s.config.Idempotency.Retention,
 		Now:               s.now,
 		Logger:            s.logger,
 	}
@@ -177,8 +183,9 @@ func (s *service) parts() (*http.Server, loops) {
 		Tenant: s.config.Tenant, Service: orders, Repository: repository, Verifier: s.verifier,
 		Authenticator: s.authenticator, Authorizer: s.authorizer,
 		MCP: s.newMCP(repository), MCPKey: s.config.MCP.APIKey.Reveal(), MCPParallel: mcpParallel(s.config.Database.PoolSize),
+		IdempotencyRetention: s.config.Idempotency.Retention, IdempotencyRequired: s.config.Idempotency.Required,
 		Warnings: s.config.InsecureWarnings(), Ready: s.ready, Now: s.now, Logger: s.logger,
 	})
-	server := api.NewServer(handler, s.config.IFTSTA.RequestTimeout+authn.LongestWait+databaseMargin, s.logger)
+	server := api.NewServer(handler, s.config.IFTSTA.RequestTimeout+authn.LongestWait+twinWait+databaseMargin, s.logger)
 	return server, newLoops(s.config, orders, drainer)
 }

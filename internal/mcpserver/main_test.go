@@ -133,7 +133,7 @@ func (b *bench) market(t *testing.T, pid int, malo string, data map[string]any) 
 		t.Fatal(err)
 	}
 	_, _ = b.makod.Spawn(makodtest.Process{ID: e.Subject(), MaloID: malo, PID: pid})
-	receipt, err := b.service.Receive(t.Context(), e)
+	receipt, err := b.service.Receive(t.Context(), "", e)
 	if err != nil || receipt.Kind != sperr.ReceiptQueued {
 		t.Fatalf("receipt %+v, error %v, want a queued order", receipt, err)
 	}
@@ -147,11 +147,11 @@ func (b *bench) create(t *testing.T, n sperr.NewOrder) sperr.Order {
 		n.MaloID = malo
 	}
 	n.LieferantID = lf
-	order, err := b.service.Create(t.Context(), "operator", n)
+	created, err := b.service.Create(t.Context(), sperr.Call{Actor: "operator"}, n)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return order
+	return created.Order
 }
 
 func (b *bench) get(t *testing.T, id uuid.UUID) sperr.Order {
@@ -165,7 +165,7 @@ func (b *bench) get(t *testing.T, id uuid.UUID) sperr.Order {
 
 func (b *bench) execute(t *testing.T, id uuid.UUID) {
 	t.Helper()
-	if _, err := b.service.Execute(t.Context(), "team", id, sperr.ExecuteReport{}); err != nil {
+	if _, err := b.service.Execute(t.Context(), sperr.Call{Actor: "team"}, id, sperr.ExecuteReport{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -101,12 +101,12 @@ func (b *bench) report(t *testing.T, r reportRow) (sperr.Status, error) {
 		pid = 17117
 	}
 	order := b.market(t, pid, malo, nil)
-	var report sperr.Report
+	var report sperr.Result
 	var err error
 	if r.report == "execute" {
-		report, err = b.service.Execute(t.Context(), "team", order.ID, sperr.ExecuteReport{PruefschrittCode: &r.code})
+		report, err = b.service.Execute(t.Context(), sperr.Call{Actor: "team"}, order.ID, sperr.ExecuteReport{PruefschrittCode: &r.code})
 	} else {
-		report, err = b.service.Fail(t.Context(), "team", order.ID, sperr.FailReport{Reason: "Befund", PruefschrittCode: &r.code, Endgueltig: r.endgueltig})
+		report, err = b.service.Fail(t.Context(), sperr.Call{Actor: "team"}, order.ID, sperr.FailReport{Reason: "Befund", PruefschrittCode: &r.code, Endgueltig: r.endgueltig})
 	}
 	return report.Order.Status, err
 }

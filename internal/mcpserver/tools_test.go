@@ -57,7 +57,7 @@ func TestGetSperrOrder_is_the_row_of_REST_in_every_state(t *testing.T) {
 	executed := b.market(t, 17117, otherMalo, nil)
 	b.execute(t, executed.ID)
 	visited := b.create(t, sperr.NewOrder{OrderType: "sperrung"})
-	if _, err := b.service.Fail(t.Context(), "team", visited.ID, sperr.FailReport{Reason: "niemand da"}); err != nil {
+	if _, err := b.service.Fail(t.Context(), sperr.Call{Actor: "team"}, visited.ID, sperr.FailReport{Reason: "niemand da"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, order := range []sperr.Order{pending, executed, visited} {

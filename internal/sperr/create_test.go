@@ -12,7 +12,7 @@ import (
 func TestTheTwoDatesExcludeEachOtherInAPIAndSchema(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	_, err := b.service.Create(t.Context(), "operator", NewOrder{
+	_, err := b.service.Create(t.Context(), Call{Actor: "operator"}, NewOrder{
 		MaloID: testMalo, LieferantID: testLF, OrderType: "sperrung", AusfuehrungAm: ptr("2026-09-10"), FruehestensAm: ptr("2026-09-10"),
 	})
 	wantInvalid(t, err, SubjectOrder, "ausfuehrung_am")
@@ -59,7 +59,7 @@ func TestOperatorOrdersThatNoORDERSCouldCarryAreRefused(t *testing.T) {
 			t.Parallel()
 			n := valid
 			c.change(&n)
-			_, err := b.service.Create(t.Context(), "operator", n)
+			_, err := b.service.Create(t.Context(), Call{Actor: "operator"}, n)
 			wantInvalid(t, err, SubjectOrder, c.field)
 		})
 	}

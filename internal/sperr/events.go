@@ -33,6 +33,19 @@ func newEvent(o Order, eventType string, ordinal int, subject string, at time.Ti
 	return e
 }
 
+// The extensions that say which call an event answers (API-Guideline of EDI@Energy).
+const (
+	extensionReference   = "referenceid"   // the first call of the operation
+	extensionTransaction = "transactionid" // the call that did it
+)
+
+// refer says which call, or market event, e answers; empty: nobody knows.
+func refer(e *event.Event, id string) {
+	if id != "" {
+		e.SetExtension(extensionReference, id)
+	}
+}
+
 func withData(e event.Event, data any) (event.Event, error) {
 	if err := e.SetData(event.ApplicationJSON, data); err != nil {
 		return event.Event{}, fmt.Errorf("build event %s: %w", e.Type(), err)
@@ -129,7 +142,9 @@ func storniert(o Order, at time.Time) (event.Event, error) {
 // ausfuehrungUeberfaellig tells that the execution window closed with the order
 // still open.
 func ausfuehrungUeberfaellig(o Order, at time.Time) (event.Event, error) {
-	return withData(newEvent(o, EventAusfuehrungUeberfaellig, 0, o.MaloID, at), struct {
+	e := newEvent(o, EventAusfuehrungUeberfaellig, 0, o.MaloID, at)
+	refer(&e, o.reference(o.ErstelltTransaktion))
+	return withData(e, struct {
 		eventSubject
 		FaelligAm *string `json:"faellig_am"`
 		Frist     string  `json:"frist"`
@@ -140,7 +155,9 @@ func ausfuehrungUeberfaellig(o Order, at time.Time) (event.Event, error) {
 // attempts or past the Frist, with the attempts really made. It is told once per
 // cycle: a reset begins a new one.
 func iftstaAusstehend(o Order, maxAttempts int, at time.Time) (event.Event, error) {
-	return withData(newEvent(o, EventIFTSTAAusstehend, o.IFTSTAResets, o.ID.String(), at), struct {
+	e := newEvent(o, EventIFTSTAAusstehend, o.IFTSTAResets, o.ID.String(), at)
+	refer(&e, o.reference(o.AbschlussTransaktion))
+	return withData(e, struct {
 		eventSubject
 		Attempts    int    `json:"attempts"`
 		MaxAttempts int    `json:"max_attempts"`

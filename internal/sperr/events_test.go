@@ -27,6 +27,8 @@ func goldenOrder() Order {
 		Status: StatusExecuted, Sperrversuche: 1, LetzterVersuchGrund: ptr("niemand angetroffen"),
 		ExecutedAt: &executedAt, ExecutionNote: ptr("TW-2026-0901-001"), FailReason: ptr("Zutritt verweigert"), PruefschrittCode: ptr("A07"),
 		IFTSTAAttempts: 5, IFTSTALastError: ptr("409 invalid_state: found Rejected"), IFTSTAResets: 2,
+		EventID: ptr("7d1f6f0e-1111-4b0e-8a0e-2f3d9f6f1b11"), AbschlussTransaktion: ptr("3c9f6f0e-2222-4b0e-8a0e-2f3d9f6f1b11"),
+		IFTSTATransaktion: ptr(uuid.MustParse("9e0f6f0e-3333-4b0e-8a0e-2f3d9f6f1b11")),
 	}
 }
 
@@ -118,6 +120,7 @@ func TestTheOutboxHoldsTheEventAsItIsSent(t *testing.T) {
 	b := newBench(t)
 	order := b.receive(t, pidSperrauftrag, testMalo)
 	want, err := auftragEingegangen(order, order.CreatedAt)
+	refer(&want, *order.EventID)
 	if err != nil {
 		t.Fatal(err)
 	}

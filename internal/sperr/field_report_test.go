@@ -27,12 +27,12 @@ func TestFieldTimesAreJudgedAsInstants(t *testing.T) {
 		"9999-12-31T23:59:59.9999999Z": "future",
 	} {
 		order := b.create(t, NewOrder{MaloID: testMalo, LieferantID: testLF, OrderType: "sperrung"})
-		_, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{ExecutedAt: &value})
+		_, err := b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{ExecutedAt: &value})
 		wantInvalid(t, err, SubjectReport, "executed_at")
 		if !strings.Contains(err.Error(), reason) {
 			t.Errorf("%q: %v, want %q in it", value, err, reason)
 		}
-		_, err = b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "x", VersuchAm: &value})
+		_, err = b.service.Fail(t.Context(), Call{Actor: "team"}, order.ID, FailReport{Reason: "x", VersuchAm: &value})
 		wantInvalid(t, err, SubjectReport, "versuch_am")
 	}
 	for value, want := range map[string]time.Time{
@@ -42,7 +42,7 @@ func TestFieldTimesAreJudgedAsInstants(t *testing.T) {
 		"2026-09-03T07:00:00.123456789Z": time.Date(2026, 9, 3, 7, 0, 0, 123456000, time.UTC),
 	} {
 		order := b.create(t, NewOrder{MaloID: testMalo, LieferantID: testLF, OrderType: "sperrung"})
-		report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{ExecutedAt: &value})
+		report, err := b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{ExecutedAt: &value})
 		if err != nil || !report.Order.ExecutedAt.Equal(want) {
 			t.Errorf("%q: %v, %v; want %v", value, report.Order.ExecutedAt, err, want)
 		}
@@ -57,7 +57,7 @@ func TestTheIFTSTAFristRunsFromTheBerlinDayOfTheVisit(t *testing.T) {
 		"2026-08-30T21:30:00Z": "2026-08-31", // Sunday 23:30 in Berlin
 	} {
 		order := b.receive(t, pidSperrauftrag, map[string]string{"2026-09-01": testMalo, "2026-08-31": otherMalo}[want])
-		report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{ExecutedAt: &executedAt})
+		report, err := b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{ExecutedAt: &executedAt})
 		if err != nil || report.Order.IFTSTAFaelligAm.String() != want {
 			t.Errorf("%s: due %v, %v; want %s", executedAt, report.Order.IFTSTAFaelligAm, err, want)
 		}
@@ -66,11 +66,11 @@ func TestTheIFTSTAFristRunsFromTheBerlinDayOfTheVisit(t *testing.T) {
 		}
 	}
 	ancient := b.create(t, NewOrder{MaloID: testMalo, LieferantID: testLF, OrderType: "sperrung"})
-	if report, err := b.service.Execute(t.Context(), "team", ancient.ID, ExecuteReport{ExecutedAt: ptr("0001-01-01T00:00:00Z")}); err != nil || !hasWarning(report.Order, "more than 30 days") {
+	if report, err := b.service.Execute(t.Context(), Call{Actor: "team"}, ancient.ID, ExecuteReport{ExecutedAt: ptr("0001-01-01T00:00:00Z")}); err != nil || !hasWarning(report.Order, "more than 30 days") {
 		t.Errorf("a report of year 1: %v, %v", report.Order.Warnungen, err)
 	}
 	old := b.create(t, NewOrder{MaloID: testMalo, LieferantID: testLF, OrderType: "sperrung"})
-	report, err := b.service.Execute(t.Context(), "team", old.ID, ExecuteReport{ExecutedAt: ptr("2026-08-01T08:00:00Z")})
+	report, err := b.service.Execute(t.Context(), Call{Actor: "team"}, old.ID, ExecuteReport{ExecutedAt: ptr("2026-08-01T08:00:00Z")})
 	if err != nil || !hasWarning(report.Order, "more than 30 days") {
 		t.Errorf("old report: %v, %v", report.Order.Warnungen, err)
 	}
@@ -81,7 +81,7 @@ func TestAnOutcomePastTheCalendarIsRecordedWithoutAFrist(t *testing.T) {
 	now := time.Date(2036, 1, 2, 8, 0, 0, 0, time.UTC)
 	b := newBench(t, func(o *Options) { o.Now = func() time.Time { return now } })
 	order := b.receive(t, pidEntsperrauftrag, testMalo)
-	report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{})
+	report, err := b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{})
 	if err != nil || report.IFTSTA != DispatchDone || report.Order.IFTSTAFaelligAm != nil || !hasWarning(report.Order, "iftsta_faellig_am could not be counted") {
 		t.Errorf("Execute = %+v, %v", report, err)
 	}
@@ -92,14 +92,14 @@ func TestTextsAreMeasuredInCharactersAndRefusedWithNUL(t *testing.T) {
 	b := newBench(t)
 	order := b.create(t, NewOrder{MaloID: testMalo, LieferantID: testLF, OrderType: "sperrung"})
 	for field, err := range map[string]error{
-		"note":     second(b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{Note: "a\x00b"})),
-		"note ":    second(b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{Note: strings.Repeat("ü", maxFreeText+1)})),
-		"reason":   second(b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "a\x00b"})),
-		"reason  ": b.service.Cancel(t.Context(), "team", order.ID, "a\x00b"),
+		"note":     second(b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{Note: "a\x00b"})),
+		"note ":    second(b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{Note: strings.Repeat("ü", maxFreeText+1)})),
+		"reason":   second(b.service.Fail(t.Context(), Call{Actor: "team"}, order.ID, FailReport{Reason: "a\x00b"})),
+		"reason  ": second(b.service.Cancel(t.Context(), Call{Actor: "team"}, order.ID, "a\x00b")),
 	} {
 		wantInvalid(t, err, SubjectReport, strings.TrimSpace(field))
 	}
-	report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{Note: strings.Repeat("ü", maxFreeText-1) + "€"})
+	report, err := b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{Note: strings.Repeat("ü", maxFreeText-1) + "€"})
 	if err != nil || !hasWarning(report.Order, `outside ISO 8859-1, which EDIFACT does not carry: "€" (U+20AC)`) {
 		t.Errorf("Execute = %v, %v", report.Order.Warnungen, err)
 	}

@@ -33,13 +33,13 @@ func (f *FristScanner) Run(ctx context.Context) {
 	loop.Loop{Name: "frist scanner", Step: f.scan, Logger: f.service.Logger}.Run(ctx)
 }
 
-// scan announces a group of each kind and folds the totals. What fails does not keep the
+// scan announces a group of each kind, folds the totals and forgets old transactions. What fails does not keep the
 // rest from being done; a stop does.
 func (f *FristScanner) scan(ctx context.Context) (rest time.Duration, err error) {
 	s := f.service
 	var failed []error
 	rest = f.interval
-	for _, work := range []func(context.Context) (more bool, err error){s.announceUeberfaellig, s.announceAusstehend, s.foldTotals} {
+	for _, work := range []func(context.Context) (more bool, err error){s.announceUeberfaellig, s.announceAusstehend, s.foldTotals, s.forgetTransactions} {
 		if ctx.Err() != nil {
 			break
 		}

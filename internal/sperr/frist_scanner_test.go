@@ -119,7 +119,7 @@ func TestAnOrderExecutedMeanwhileIsNeverAnnounced(t *testing.T) {
 	var race sync.WaitGroup
 	for _, id := range ids {
 		race.Go(func() {
-			if _, err := b.service.Execute(t.Context(), "team", id, ExecuteReport{}); err != nil {
+			if _, err := b.service.Execute(t.Context(), Call{Actor: "team"}, id, ExecuteReport{}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -207,7 +207,7 @@ func TestSpentAttemptsAreAnnouncedOnceInEachCycle(t *testing.T) {
 		if n != cycle+1 || attempts != testMaxAttempts || maxAttempts != testMaxAttempts || !strings.Contains(lastError, "process_not_found") {
 			t.Fatalf("cycle %d: %d announcements, %d of %d attempts, %q", cycle, n, attempts, maxAttempts, lastError)
 		}
-		if err := b.service.ResetIFTSTA(t.Context(), "operator", id, ""); err != nil {
+		if _, err := b.service.ResetIFTSTA(t.Context(), Call{Actor: "operator"}, id, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/google/uuid"
+
 	"sperrd/internal/makod"
 	"sperrd/internal/postgres"
 )
@@ -20,13 +22,13 @@ const (
 	DispatchUnknown
 )
 
-// report dispatches the outcome of an order just closed and says how that went. The
+// report dispatches the outcome that result is owed, if any, and says how that went. The
 // client may be gone; the send and its record are finished all the same.
-func (s *Service) report(ctx context.Context, claimed time.Time, order Order) Report {
-	if !order.OwesIFTSTA() {
-		return Report{Order: order}
+func (s *Service) report(ctx context.Context, claimed time.Time, result Result) Result {
+	if result.send {
+		result.IFTSTA = s.dispatch(ctx, claim{order: result.Order, first: true, until: claimed.Add(s.Lease)})
 	}
-	return Report{Order: order, IFTSTA: s.dispatch(ctx, claim{order: order, until: claimed.Add(s.Lease)})}
+	return result
 }
 
 // dispatch sends one claimed outcome and records the result, without waiting for its
@@ -86,7 +88,30 @@ func iftstaCommand(o Order) makod.Command {
 	}
 	return makod.Command{
 		Name: name, Marktrolle: makod.MarktrolleNB, IdempotencyKey: "sperrd-iftsta-" + o.ID.String(), Payload: payload,
+		ReferenceID: uuidText(o.reference(o.AbschlussTransaktion)),
 	}
+}
+
+// command is what a claim sends. The payload and the key are the same each time; the
+// transactionId is another one, which refers to the first (API-Guideline of EDI@Energy).
+func (c claim) command() makod.Command {
+	cmd := iftstaCommand(c.order)
+	first := c.order.IFTSTATransaktion.String()
+	if c.first {
+		cmd.TransactionID = first
+	} else {
+		cmd.TransactionID, cmd.InitialTransactionID = uuid.NewString(), first
+	}
+	return cmd
+}
+
+// uuidText is s where it is a UUID, and empty otherwise: makod's ids are such.
+func uuidText(s string) string {
+	id, err := uuid.Parse(s)
+	if err != nil || len(s) != len(uuid.Nil.String()) || id == uuid.Nil {
+		return ""
+	}
+	return id.String()
 }
 
 // alreadyApplied reports whether makod refuses an execute because its process is

@@ -15,6 +15,7 @@ import (
 type claim struct {
 	order  Order // as it stands under the claim; IFTSTANextAttemptAt is the lease
 	unklar bool  // an earlier send had no answer: this one may find its work done
+	first  bool  // no command was sent under the order's transaction yet
 	// until is when the lease ends on this process's clock. It is counted from before
 	// the statement that took the lease, which runs on the database's clock, so that
 	// the lease ends no earlier than this process believes.
@@ -24,9 +25,10 @@ type claim struct {
 // attempt is a claim and what became of it.
 type attempt struct {
 	claim
-	dispatched *dispatched // nil: in vain
-	inVain     notDispatched
-	duration   time.Duration // of the command; 0: nothing was sent
+	transactionID string      // of the command; empty: nothing was sent
+	dispatched    *dispatched // nil: in vain
+	inVain        notDispatched
+	duration      time.Duration // of the command; 0: nothing was sent
 }
 
 // dispatched is the record of a successful attempt.
@@ -60,8 +62,9 @@ func (s *Service) send(ctx context.Context, c claim) attempt {
 		return s.notSent(c, errLeaseTooShort)
 	}
 	started := s.Now()
-	accepted, err := s.makod.Submit(context.WithoutCancel(ctx), iftstaCommand(c.order))
-	a := attempt{claim: c, duration: s.Now().Sub(started)}
+	cmd := c.command()
+	accepted, err := s.makod.Submit(context.WithoutCancel(ctx), cmd)
+	a := attempt{claim: c, transactionID: cmd.TransactionID, duration: s.Now().Sub(started)}
 	// A 5xx may be a proxy's and says nothing of makod.
 	if answer, ok := errors.AsType[*makod.Error](err); err == nil || ok && answer.Status/100 == 4 && !answer.Postponed() {
 		s.pace.answered(c.order.ID)

@@ -68,7 +68,7 @@ func dispatchLines(attempts []attempt, ends []ending, sent []int, at time.Time) 
 			continue
 		}
 		lines = append(lines, change{
-			order: Order{ID: a.order.ID, Status: *e.Status}, actor: actorService, action: actionIFTSTADispatched, from: *e.Status, at: at,
+			order: Order{ID: a.order.ID, Status: *e.Status}, actor: actorService, action: actionIFTSTADispatched, from: *e.Status, at: at, transactionID: a.transactionID,
 			detail: map[string]any{"attempts": *e.Attempts, "iftsta_ref": a.dispatched.ref, "reconciled": a.dispatched.reconciled},
 		})
 	}
@@ -78,8 +78,8 @@ func dispatchLines(attempts []attempt, ends []ending, sent []int, at time.Time) 
 // tell logs what became of an attempt; err is why it could not be recorded.
 func (s *Service) tell(ctx context.Context, a attempt, recorded bool, err error) {
 	log := s.Logger.With("order_id", a.order.ID, "process_id", text(a.order.ProcessID), "attempt", a.order.IFTSTAAttempts)
-	if a.duration > 0 {
-		log = log.With("duration", a.duration)
+	if a.transactionID != "" {
+		log = log.With("transaction_id", a.transactionID, "duration", a.duration)
 	}
 	switch d := a.dispatched; {
 	case d == nil && a.inVain.text == "":

@@ -45,7 +45,7 @@ func TestFailedDispatchKeepsTheReport(t *testing.T) {
 			order := b.receive(t, pidSperrauftrag, testMalo)
 			b.makod.FailNext(1, c.fault)
 
-			report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{Note: "done"})
+			report, err := b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{Note: "done"})
 			want := map[bool]Dispatch{true: DispatchUnknown, false: DispatchNone}[c.unklar]
 			if err != nil || report.IFTSTA != want {
 				t.Fatalf("Execute = %+v, %v; want recorded and queued, dispatch %v", report, err, want)
@@ -80,11 +80,11 @@ func TestAReportAfterMakodsOwnDeadlineIsKeptWithAdvice(t *testing.T) {
 	if _, err := b.makod.Spawn(process); err != nil {
 		t.Fatal(err)
 	}
-	receipt, err := b.service.Receive(t.Context(), e)
+	receipt, err := b.service.Receive(t.Context(), "", e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := b.service.Execute(t.Context(), "team", receipt.OrderID, ExecuteReport{})
+	report, err := b.service.Execute(t.Context(), Call{Actor: "team"}, receipt.OrderID, ExecuteReport{})
 	if err != nil || report.IFTSTA != DispatchNone {
 		t.Fatalf("Execute = %+v, %v; want recorded, not taken", report, err)
 	}
@@ -104,7 +104,7 @@ func TestAnUnreachableMakodIsNotUnclear(t *testing.T) {
 	defer client.Close()
 	service := NewService(b.pool, b.repo, client, b.service.Options)
 	order := b.receive(t, pidSperrauftrag, testMalo)
-	if report, err := service.Execute(t.Context(), "team", order.ID, ExecuteReport{}); err != nil || report.IFTSTA == DispatchDone {
+	if report, err := service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{}); err != nil || report.IFTSTA == DispatchDone {
 		t.Fatalf("Execute = %+v, %v", report, err)
 	}
 	if got := b.get(t, order.ID); text(got.IFTSTALastCode) != makod.CodeUnreachable || got.IFTSTAUnklar {
@@ -117,7 +117,7 @@ func TestTheNextAttemptIsDueAfterTheFirstBackoff(t *testing.T) {
 	b := newBench(t)
 	order := b.receive(t, pidSperrauftrag, testMalo)
 	b.makod.FailNext(1, makodtest.EngineError())
-	if _, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{}); err != nil {
+	if _, err := b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{}); err != nil {
 		t.Fatal(err)
 	}
 	wait := column[float64](t, b.pool, `SELECT extract(epoch FROM iftsta_next_attempt_at - now())::float8 FROM sperr_orders`)[0]
@@ -131,7 +131,7 @@ func TestAnExecuteThatMakodHasAppliedAlreadyIsReconciledAfterALostAnswer(t *test
 	b := newBench(t)
 	order := b.receive(t, pidSperrauftrag, testMalo)
 	b.makod.FailNext(1, makodtest.Applied(makodtest.Drop()))
-	if _, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{}); err != nil {
+	if _, err := b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{}); err != nil {
 		t.Fatal(err)
 	}
 	unsent := b.get(t, order.ID)
@@ -156,7 +156,7 @@ func TestARejectedProcessIsNeverTakenForALostFailure(t *testing.T) {
 	b := newBench(t)
 	order := b.receive(t, pidSperrauftrag, testMalo)
 	b.makod.FailNext(1, makodtest.Applied(makodtest.Drop()))
-	if _, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "x", PruefschrittCode: ptr("A01"), Endgueltig: true}); err != nil {
+	if _, err := b.service.Fail(t.Context(), Call{Actor: "team"}, order.ID, FailReport{Reason: "x", PruefschrittCode: ptr("A01"), Endgueltig: true}); err != nil {
 		t.Fatal(err)
 	}
 	unsent := b.get(t, order.ID)
@@ -179,9 +179,9 @@ func TestALateWriterChangesNothing(t *testing.T) {
 				b.makod.FailNext(1, fault)
 			}
 			gate := b.makod.Hold()
-			done := make(chan Report)
+			done := make(chan Result)
 			go func() {
-				report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{})
+				report, err := b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{})
 				if err != nil {
 					t.Error(err)
 				}
@@ -210,7 +210,7 @@ func TestNothingIsSentWhenTheLeaseEndsBeforeAnAnswerCouldCome(t *testing.T) {
 	order := b.receive(t, pidSperrauftrag, testMalo)
 	clock := testNow
 	b.service.Now = func() time.Time { defer func() { clock = clock.Add(time.Minute) }(); return clock }
-	report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{}) // the clock runs on by more than the lease
+	report, err := b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{}) // the clock runs on by more than the lease
 	if err != nil || report.IFTSTA == DispatchDone {
 		t.Errorf("Execute = %+v, %v; want recorded and queued", report, err)
 	}
@@ -231,7 +231,7 @@ func TestTheTerminalUpdateTakesTheLease(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if _, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{}); err != nil {
+		if _, err := b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{}); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -253,7 +253,7 @@ func TestAnotherProcessInTheAnswerIsSuccessWithAWarning(t *testing.T) {
 	order := b.receive(t, pidSperrauftrag, testMalo)
 	other := uuid.NewString()
 	b.makod.FailNext(1, makodtest.AcceptOther(other))
-	report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{})
+	report, err := b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{})
 	if err != nil || report.IFTSTA != DispatchDone {
 		t.Fatalf("Execute = %+v, %v", report, err)
 	}
@@ -267,7 +267,7 @@ func TestDuplicateProcessWithAnIDIsSuccess(t *testing.T) {
 	b := newBench(t)
 	order := b.receive(t, pidSperrauftrag, testMalo)
 	b.makod.FailNext(1, makodtest.DuplicateProcess(*order.ProcessID))
-	if report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{}); err != nil || report.IFTSTA != DispatchDone {
+	if report, err := b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{}); err != nil || report.IFTSTA != DispatchDone {
 		t.Fatalf("Execute = %+v, %v", report, err)
 	}
 }
@@ -282,7 +282,7 @@ func TestCommandsAreGoldenAndLeaveOutWhatIsAbsent(t *testing.T) {
 	failed := full
 	failed.Status, failed.PruefschrittCode = StatusFailed, ptr("A04")
 	for name, o := range map[string]Order{"command.sperrung.executed": full, "command.entsperrung.executed": bare, "command.sperrung.failed": failed} {
-		wantGolden(t, name, iftstaCommand(o))
+		wantGolden(t, name, claim{order: o, first: true}.command())
 	}
 }
 
@@ -292,7 +292,7 @@ func TestAResultThatCannotBeRecordedIsNotPromised(t *testing.T) {
 	order := b.receive(t, pidSperrauftrag, testMalo)
 	b.exec(t, `CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$`)
 	b.exec(t, `CREATE TRIGGER broken BEFORE UPDATE ON sperr_orders FOR EACH ROW WHEN (OLD.status = 'executed') EXECUTE FUNCTION broken()`)
-	report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{})
+	report, err := b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{})
 	if err != nil || report.IFTSTA != DispatchUnknown {
 		t.Errorf("Execute = %+v, %v; want recorded, dispatch not promised", report, err)
 	}
@@ -306,7 +306,7 @@ func TestSettingTheAttemptsToZeroBeginsANewCycle(t *testing.T) {
 	b := newBench(t)
 	order := b.receive(t, pidSperrauftrag, testMalo)
 	b.makod.FailNext(1, makodtest.ProcessNotFound())
-	if _, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{}); err != nil {
+	if _, err := b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{}); err != nil {
 		t.Fatal(err)
 	}
 	b.exec(t, `UPDATE sperr_orders SET iftsta_escalated_at = now(), iftsta_attempts = 8`)
@@ -324,7 +324,7 @@ func TestSettingTheAttemptsToZeroBeginsANewCycle(t *testing.T) {
 	operator := b.create(t, NewOrder{MaloID: maloWith(1), LieferantID: testLF, OrderType: "sperrung"})
 	sent := b.receive(t, pidEntsperrauftrag, maloWith(2))
 	for _, o := range []Order{operator, sent} {
-		if _, err := b.service.Execute(t.Context(), "team", o.ID, ExecuteReport{}); err != nil {
+		if _, err := b.service.Execute(t.Context(), Call{Actor: "team"}, o.ID, ExecuteReport{}); err != nil {
 			t.Fatal(err)
 		}
 	}

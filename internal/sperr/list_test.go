@@ -181,7 +181,7 @@ func TestTenantIsolation(t *testing.T) {
 	e := marketEvent(t, pidSperrauftrag, testMalo, map[string]any{"receiver": nil})
 	receipts := map[*bench]Receipt{}
 	for _, side := range []*bench{a, b} {
-		r, err := side.service.Receive(t.Context(), e)
+		r, err := side.service.Receive(t.Context(), "", e)
 		if err != nil || r.Kind != ReceiptQueued {
 			t.Fatalf("Receive = %+v, %v: one process may exist once for each tenant", r, err)
 		}
@@ -198,9 +198,9 @@ func TestTenantIsolation(t *testing.T) {
 	for name, err := range map[string]error{
 		"get":     second(a.repo.Get(t.Context(), foreign)),
 		"history": second(a.repo.History(t.Context(), foreign)),
-		"execute": second(a.service.Execute(t.Context(), "x", foreign, ExecuteReport{})),
-		"fail":    second(a.service.Fail(t.Context(), "x", foreign, FailReport{Reason: "x", Endgueltig: true})),
-		"cancel":  a.service.Cancel(t.Context(), "x", foreign, ""),
+		"execute": second(a.service.Execute(t.Context(), Call{Actor: "x"}, foreign, ExecuteReport{})),
+		"fail":    second(a.service.Fail(t.Context(), Call{Actor: "x"}, foreign, FailReport{Reason: "x", Endgueltig: true})),
+		"cancel":  second(a.service.Cancel(t.Context(), Call{Actor: "x"}, foreign, "")),
 		"reject":  second(b.repo.WebhookReject(t.Context(), rejects.Rejects[0].ID)),
 	} {
 		if !errors.Is(err, ErrNotFound) {

@@ -30,6 +30,7 @@ const (
 	testLF     = "9900012345678"
 
 	testMaxAttempts = 8
+	testRetention   = 90 * 24 * time.Hour
 )
 
 // testNow is Thursday 2026-09-03, 10:00 in Berlin.
@@ -53,7 +54,7 @@ func newBenchOn(t *testing.T, pool *pgxpool.Pool, tenant string, change ...func(
 	t.Helper()
 	options := Options{
 		Calendar: werktag.BDEW(), PruefschrittCheck: PruefschrittRefuse,
-		RequestTimeout: 5 * time.Second, Lease: 60 * time.Second, FirstBackoff: 30 * time.Second, MaxBackoff: 2 * time.Hour,
+		TwinWait: 3 * time.Second, Retention: testRetention, RequestTimeout: 5 * time.Second, Lease: 60 * time.Second, FirstBackoff: 30 * time.Second, MaxBackoff: 2 * time.Hour,
 		Now: func() time.Time { return testNow }, Logger: slog.New(slog.DiscardHandler),
 	}
 	for _, c := range change {
@@ -106,7 +107,7 @@ func (b *bench) receive(t *testing.T, pid int, malo string) Order {
 	if _, err := b.makod.Spawn(makodtest.Process{ID: e.Subject(), MaloID: malo, PID: pid}); err != nil {
 		t.Fatal(err)
 	}
-	receipt, err := b.service.Receive(t.Context(), e)
+	receipt, err := b.service.Receive(t.Context(), "", e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,11 +202,11 @@ func maloWith(i int) string {
 
 func (b *bench) create(t *testing.T, n NewOrder) Order {
 	t.Helper()
-	order, err := b.service.Create(t.Context(), "operator", n)
+	created, err := b.service.Create(t.Context(), Call{Actor: "operator"}, n)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return order
+	return created.Order
 }
 
 // wantInvalid fails unless err refuses field of subject.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"sperrd/internal/transaction"
 	"sperrd/internal/werktag"
 )
 
@@ -163,6 +164,39 @@ type Order struct {
 	// IFTSTAFristGemeldet: the Frist needs no announcement any more.
 	IFTSTAFristGemeldet bool `db:"iftsta_frist_gemeldet" json:"-"`
 	IFTSTAResets        int  `db:"iftsta_resets" json:"-"`
+
+	// The delivery and the event that brought a market order; nil where its id is none
+	// that can be kept.
+	WebhookID *string `db:"webhook_id" json:"-"`
+	EventID   *string `db:"event_id" json:"-"`
+	// The logical ids of the calls that created the order, reported its last visit in
+	// vain and reported its outcome; nil where they had none.
+	ErstelltTransaktion       *string `db:"erstellt_transaktion" json:"-"`
+	LetzterVersuchTransaktion *string `db:"letzter_versuch_transaktion" json:"-"`
+	AbschlussTransaktion      *string `db:"abschluss_transaktion" json:"-"`
+	// IFTSTATransaktion is the transactionId of the first command with the outcome.
+	IFTSTATransaktion *uuid.UUID `db:"iftsta_transaktion" json:"-"`
+}
+
+// reference is the call with the given logical id or, where there is none, the market
+// event that brought the order; empty: neither is known.
+func (o Order) reference(logicalID *string) string {
+	if logicalID != nil {
+		return transaction.Shown(*logicalID)
+	}
+	return text(o.EventID)
+}
+
+// asksFor reports whether o is what request asks for.
+func (o Order) asksFor(request Order) bool {
+	return o.MaloID == request.MaloID && o.LieferantID == request.LieferantID && o.OrderType == request.OrderType &&
+		same(o.AusfuehrungAm, request.AusfuehrungAm) && same(o.FruehestensAm, request.FruehestensAm) &&
+		same(o.Arbeitszeit, request.Arbeitszeit) && same(o.Hinweis, request.Hinweis) && o.treffpunkt() == request.treffpunkt()
+}
+
+// same reports whether both are absent, or equal.
+func same[T comparable](a, b *T) bool {
+	return a == b || a != nil && b != nil && *a == *b
 }
 
 // RequestedDate is the day the Lieferant asked for: DTM+203, else DTM+469.

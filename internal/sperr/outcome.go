@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"sperrd/internal/transaction"
 	"sperrd/internal/werktag"
 )
 
@@ -32,13 +33,6 @@ type FailReport struct {
 	VersuchAm        *string // RFC 3339 with offset; nil: now
 }
 
-// Report is what became of a field report. The report itself is always recorded.
-type Report struct {
-	Order  Order
-	IFTSTA Dispatch
-	Advice string // what the reporter should consider, may be empty
-}
-
 // closing is what a terminal report writes.
 type closing struct {
 	status              Status
@@ -52,40 +46,36 @@ type closing struct {
 	letzterVersuchAm    *time.Time
 	letzterVersuchGrund *string
 	warnungen           []string
+	transaktion         *string       // logical id of the call; nil: it has none
 	lease               time.Duration // how long the dispatch that follows may take
 	at                  time.Time
 }
 
 // visit is a failed visit that leaves the order pending.
 type visit struct {
-	visitedAt time.Time
-	reason    string
-	warnungen []string
-	at        time.Time
+	visitedAt   time.Time
+	reason      string
+	transaktion *string // logical id of the call; nil: it has none
+	warnungen   []string
+	at          time.Time
 }
 
 // Execute records that the order was carried out and reports it to makod. Of
 // concurrent Execute, Fail and Cancel exactly one wins; the others get a
 // *NotPendingError. A report against a rule is a *ValidationError. A client that
-// hangs up aborts nothing.
-func (s *Service) Execute(ctx context.Context, actor string, id uuid.UUID, r ExecuteReport) (Report, error) {
-	order, err := s.repo.Get(ctx, id)
-	if err != nil {
-		return Report{}, err
-	}
-	if order.Status != StatusPending {
-		return Report{}, &NotPendingError{Order: order}
-	}
-	c, err := s.executed(order, r)
-	if err != nil {
-		return Report{}, err
-	}
-	claimed := s.Now() // before the lease is taken: see claim.until
-	closed, err := s.closeOrder(ctx, actor, order, c)
-	if err != nil {
-		return Report{}, err
-	}
-	return s.report(ctx, claimed, closed), nil
+// hangs up aborts nothing. For a call with an Attempt see once.
+func (s *Service) Execute(ctx context.Context, call Call, id uuid.UUID, r ExecuteReport) (Result, error) {
+	return s.once(ctx, call, func(ctx context.Context, tx pgx.Tx) (Result, error) {
+		order, err := s.repo.pending(ctx, tx, id)
+		if err != nil {
+			return Result{Order: order}, err
+		}
+		c, err := s.executed(order, r)
+		if err != nil {
+			return Result{Order: order}, err
+		}
+		return s.closeOrder(ctx, tx, call, order, c)
+	})
 }
 
 // executed decides what an execute report writes.
@@ -123,45 +113,45 @@ func (s *Service) executed(order Order, r ExecuteReport) (closing, error) {
 // that is endgueltig or that met active refusal of access, after which no further
 // visit is made (GPKE Teil 2 § 3.5.1.1). A closed order is reported to makod.
 // Errors and concurrency are those of Execute.
-func (s *Service) Fail(ctx context.Context, actor string, id uuid.UUID, r FailReport) (Report, error) {
+func (s *Service) Fail(ctx context.Context, call Call, id uuid.UUID, r FailReport) (Result, error) {
 	r.Reason = strings.TrimSpace(r.Reason)
-	for {
-		order, err := s.repo.Get(ctx, id)
-		if err != nil {
-			return Report{}, err
-		}
-		if order.Status != StatusPending {
-			return Report{}, &NotPendingError{Order: order}
-		}
-		report, decided, err := s.failOnce(ctx, actor, order, r)
-		if err != nil || decided {
-			return report, err
-		}
-		// Another visit was recorded meanwhile: the report is judged again. There
+	return s.once(ctx, call, func(ctx context.Context, tx pgx.Tx) (result Result, err error) {
+		// Where another visit was recorded meanwhile, the report is judged again. There
 		// are at most maxSperrversuche of them, so this ends.
-	}
+		for err = errVisitMeanwhile; errors.Is(err, errVisitMeanwhile); {
+			result, err = s.failOnce(ctx, tx, call, id, r)
+		}
+		return result, err
+	})
 }
 
-// failOnce judges the report against order and writes it; decided is false where
-// the order's count of visits is no longer the one judged.
-func (s *Service) failOnce(ctx context.Context, actor string, order Order, r FailReport) (report Report, decided bool, err error) {
+// failOnce judges the report against the order as it stands and writes it. It is
+// errVisitMeanwhile where the order's count of visits is no longer the one judged.
+func (s *Service) failOnce(ctx context.Context, tx pgx.Tx, call Call, id uuid.UUID, r FailReport) (Result, error) {
+	order, err := s.repo.pending(ctx, tx, id)
+	if err != nil {
+		return Result{Order: order}, err
+	}
+	if call.Attempt != nil && text(order.LetzterVersuchTransaktion) == call.Attempt.Initial {
+		return visitedBefore(order, r)
+	}
 	f, err := s.failed(order, r)
 	if err != nil {
-		return Report{}, false, err
+		return Result{Order: order}, err
 	}
 	if !f.closes {
-		recorded, ok, err := s.recordVisit(ctx, actor, order, f)
-		return Report{Order: recorded, Advice: f.advice}, ok, err
+		return s.recordVisit(ctx, tx, call, order, f)
 	}
-	claimed := s.Now() // before the lease is taken: see claim.until
-	closed, err := s.closeOrder(ctx, actor, order, f.closing)
-	if errors.Is(err, errVisitMeanwhile) {
-		return Report{}, false, nil
+	return s.closeOrder(ctx, tx, call, order, f.closing)
+}
+
+// visitedBefore is the result of a call that has reported this very visit already,
+// although nothing but the order itself remembers that: it is no second visit.
+func visitedBefore(order Order, r FailReport) (Result, error) {
+	if r.Reason != text(order.LetzterVersuchGrund) {
+		return Result{}, &transaction.ConflictError{Reason: transaction.ReasonContent}
 	}
-	if err != nil {
-		return Report{}, false, err
-	}
-	return s.report(ctx, claimed, closed), true, nil
+	return Result{Order: order, Advice: adviceFirstVisit(order, r.PruefschrittCode), rebuilt: true}, nil
 }
 
 // failure is a judged fail report.
@@ -236,49 +226,51 @@ func (s *Service) setIFTSTAFrist(c *closing, order Order, abschluss time.Time) {
 }
 
 // closeOrder writes a terminal outcome: state, history and event together.
-func (s *Service) closeOrder(ctx context.Context, actor string, order Order, c closing) (closed Order, err error) {
-	err = s.transact(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		var ok bool
-		closed, ok, err = s.repo.close(ctx, tx, order.ID, c)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			return s.lostRace(ctx, tx, order.ID)
-		}
-		event, action := ausgefuehrt, actionExecuted
-		if c.status == StatusFailed {
-			event, action = fehlgeschlagen, actionFailed
-		}
-		e, err := event(closed, c.at)
-		if err != nil {
-			return err
-		}
-		return s.record(ctx, tx, e, change{
-			order: closed, actor: actor, action: action, from: StatusPending, at: c.at,
-			detail: map[string]any{"pruefschritt_code": c.pruefschrittCode, "sperrversuche": closed.Sperrversuche},
-		})
+func (s *Service) closeOrder(ctx context.Context, tx pgx.Tx, call Call, order Order, c closing) (Result, error) {
+	c.transaktion = call.logicalID()
+	closed, ok, err := s.repo.close(ctx, tx, order.ID, c)
+	if err != nil {
+		return Result{}, err
+	}
+	if !ok {
+		return s.lostRace(ctx, tx, order.ID)
+	}
+	event, action := ausgefuehrt, actionExecuted
+	if c.status == StatusFailed {
+		event, action = fehlgeschlagen, actionFailed
+	}
+	e, err := event(closed, c.at)
+	if err != nil {
+		return Result{}, err
+	}
+	err = s.record(ctx, tx, call, e, change{
+		order: closed, action: action, from: StatusPending, at: c.at,
+		detail: map[string]any{"pruefschritt_code": c.pruefschrittCode, "sperrversuche": closed.Sperrversuche},
 	})
-	return closed, err
+	if !closed.OwesIFTSTA() {
+		return Result{Order: closed}, err
+	}
+	return Result{Order: closed, IFTSTA: DispatchUnknown, send: true}, err
 }
 
 // recordVisit writes the first visit in vain: state, history and event together.
-func (s *Service) recordVisit(ctx context.Context, actor string, order Order, f failure) (recorded Order, ok bool, err error) {
-	err = s.transact(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		recorded, ok, err = s.repo.recordVisit(ctx, tx, order.ID, f.visit)
-		if err != nil || !ok {
-			return err
-		}
-		e, err := versuchGescheitert(recorded, f.visit.at)
-		if err != nil {
-			return err
-		}
-		return s.record(ctx, tx, e, change{
-			order: recorded, actor: actor, action: actionVisitFailed, from: StatusPending, at: f.visit.at,
-			detail: map[string]any{"pruefschritt_code": f.code, "sperrversuche": recorded.Sperrversuche},
-		})
+func (s *Service) recordVisit(ctx context.Context, tx pgx.Tx, call Call, order Order, f failure) (Result, error) {
+	f.visit.transaktion = call.logicalID()
+	recorded, ok, err := s.repo.recordVisit(ctx, tx, order.ID, f.visit)
+	if err != nil {
+		return Result{}, err
+	}
+	if !ok {
+		return s.lostRace(ctx, tx, order.ID)
+	}
+	e, err := versuchGescheitert(recorded, f.visit.at)
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{Order: recorded, Advice: f.advice}, s.record(ctx, tx, call, e, change{
+		order: recorded, action: actionVisitFailed, from: StatusPending, at: f.visit.at,
+		detail: map[string]any{"pruefschritt_code": f.code, "sperrversuche": recorded.Sperrversuche},
 	})
-	return recorded, ok, err
 }
 
 // errVisitMeanwhile means that the order is still pending, but a visit was recorded
@@ -287,13 +279,10 @@ var errVisitMeanwhile = errors.New("a visit was recorded meanwhile")
 
 // lostRace says why a guarded UPDATE found nothing: there is no such order, it is
 // closed, or, where the guard held the count of visits, errVisitMeanwhile.
-func (s *Service) lostRace(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
-	order, err := s.repo.get(ctx, tx, id)
-	if err != nil {
-		return err
+func (s *Service) lostRace(ctx context.Context, tx pgx.Tx, id uuid.UUID) (Result, error) {
+	order, err := s.repo.pending(ctx, tx, id)
+	if err == nil {
+		err = errVisitMeanwhile
 	}
-	if order.Status == StatusPending {
-		return errVisitMeanwhile
-	}
-	return &NotPendingError{Order: order}
+	return Result{Order: order}, err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 )
 
 func TestExactlyOneTerminalOutcomePerOrder(t *testing.T) {
@@ -24,12 +25,15 @@ func TestExactlyOneTerminalOutcomePerOrder(t *testing.T) {
 	won := make([][3]error, orders)
 	for i, id := range ids {
 		acts := [3]func() error{
-			func() error { _, err := b.service.Execute(t.Context(), "a", id, ExecuteReport{}); return err },
 			func() error {
-				_, err := b.service.Fail(t.Context(), "b", id, FailReport{Reason: "x", PruefschrittCode: ptr("A01"), Endgueltig: true})
+				_, err := b.service.Execute(t.Context(), Call{Actor: "a"}, id, ExecuteReport{})
 				return err
 			},
-			func() error { return b.service.Cancel(t.Context(), "c", id, "") },
+			func() error {
+				_, err := b.service.Fail(t.Context(), Call{Actor: "b"}, id, FailReport{Reason: "x", PruefschrittCode: ptr("A01"), Endgueltig: true})
+				return err
+			},
+			func() error { return second(b.service.Cancel(t.Context(), Call{Actor: "c"}, id, "")) },
 		}
 		for j, act := range acts {
 			wg.Go(func() { won[i][j] = act() })
@@ -75,13 +79,16 @@ func TestAClosingReportHoldsOnlyForTheVisitsItWasJudgedBy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.service.Fail(t.Context(), "b", order.ID, FailReport{Reason: "y"}); err != nil {
+	if _, err := b.service.Fail(t.Context(), Call{Actor: "b"}, order.ID, FailReport{Reason: "y"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.service.closeOrder(t.Context(), "a", order, judged.closing); !errors.Is(err, errVisitMeanwhile) {
+	err = pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
+		return second(b.service.closeOrder(t.Context(), tx, Call{Actor: "a"}, order, judged.closing))
+	})
+	if !errors.Is(err, errVisitMeanwhile) {
 		t.Errorf("closeOrder = %v, want that a visit came between", err)
 	}
-	report, err := b.service.Fail(t.Context(), "a", order.ID, FailReport{Reason: "x", PruefschrittCode: ptr("A01"), Endgueltig: true})
+	report, err := b.service.Fail(t.Context(), Call{Actor: "a"}, order.ID, FailReport{Reason: "x", PruefschrittCode: ptr("A01"), Endgueltig: true})
 	if err != nil || report.Order.Sperrversuche != 2 {
 		t.Errorf("judged again: %+v, %v; want both visits counted", report.Order, err)
 	}
@@ -95,7 +102,7 @@ func TestConcurrentFirstVisitsCountOneByOne(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range errs {
 		wg.Go(func() {
-			_, errs[i] = b.service.Fail(t.Context(), fmt.Sprint(i), order.ID, FailReport{Reason: "x", PruefschrittCode: ptr("A08")})
+			_, errs[i] = b.service.Fail(t.Context(), Call{Actor: fmt.Sprint(i)}, order.ID, FailReport{Reason: "x", PruefschrittCode: ptr("A08")})
 		})
 	}
 	wg.Wait()
@@ -123,18 +130,21 @@ func TestStateHistoryAndEventAreOneTransaction(t *testing.T) {
 	b.exec(t, `CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'outbox is broken'; END $$`)
 	b.exec(t, `CREATE TRIGGER broken BEFORE INSERT ON event_outbox FOR EACH ROW EXECUTE FUNCTION broken()`)
 	acts := map[string]func() error{
-		"execute": func() error { _, err := b.service.Execute(t.Context(), "a", order.ID, ExecuteReport{}); return err },
-		"visit": func() error {
-			_, err := b.service.Fail(t.Context(), "a", order.ID, FailReport{Reason: "x"})
+		"execute": func() error {
+			_, err := b.service.Execute(t.Context(), Call{Actor: "a"}, order.ID, ExecuteReport{})
 			return err
 		},
-		"cancel": func() error { return b.service.Cancel(t.Context(), "a", order.ID, "") },
+		"visit": func() error {
+			_, err := b.service.Fail(t.Context(), Call{Actor: "a"}, order.ID, FailReport{Reason: "x"})
+			return err
+		},
+		"cancel": func() error { return second(b.service.Cancel(t.Context(), Call{Actor: "a"}, order.ID, "")) },
 		"receive": func() error {
-			_, err := b.service.Receive(t.Context(), marketEvent(t, pidSperrauftrag, otherMalo, nil))
+			_, err := b.service.Receive(t.Context(), "", marketEvent(t, pidSperrauftrag, otherMalo, nil))
 			return err
 		},
 		"create": func() error {
-			_, err := b.service.Create(t.Context(), "a", NewOrder{MaloID: otherMalo, LieferantID: testLF, OrderType: "sperrung"})
+			_, err := b.service.Create(t.Context(), Call{Actor: "a"}, NewOrder{MaloID: otherMalo, LieferantID: testLF, OrderType: "sperrung"})
 			return err
 		},
 	}
@@ -163,9 +173,9 @@ func TestAClientThatHangsUpAbortsNothing(t *testing.T) {
 	order := b.receive(t, pidSperrauftrag, testMalo)
 	gate := b.makod.Hold()
 	ctx, hangUp := context.WithCancel(t.Context())
-	done := make(chan Report)
+	done := make(chan Result)
 	go func() {
-		report, err := b.service.Execute(ctx, "team", order.ID, ExecuteReport{})
+		report, err := b.service.Execute(ctx, Call{Actor: "team"}, order.ID, ExecuteReport{})
 		if err != nil {
 			t.Error(err)
 		}

@@ -15,7 +15,7 @@ func TestExecuteReportsTheOutcomeToMakodAndTheERP(t *testing.T) {
 	b := newBench(t)
 	order := b.receive(t, pidSperrauftrag, testMalo)
 
-	report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{Note: "TW-1", ExecutedAt: ptr("2026-09-03T09:45:59+02:00")})
+	report, err := b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{Note: "TW-1", ExecutedAt: ptr("2026-09-03T09:45:59+02:00")})
 	if err != nil || report.IFTSTA != DispatchDone {
 		t.Fatalf("Execute = %+v, %v; want dispatched", report, err)
 	}
@@ -49,7 +49,7 @@ func TestAWarningStandsOnAnOrderOnce(t *testing.T) {
 	b := newBench(t)
 	order := b.receive(t, pidSperrauftrag, testMalo)
 	for range 2 {
-		if _, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "10 €", PruefschrittCode: ptr("A08")}); err != nil {
+		if _, err := b.service.Fail(t.Context(), Call{Actor: "team"}, order.ID, FailReport{Reason: "10 €", PruefschrittCode: ptr("A08")}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -63,7 +63,7 @@ func TestFirstSperrversuchLeavesTheOrderOpen(t *testing.T) {
 	b := newBench(t)
 	order := b.receive(t, pidSperrauftrag, testMalo)
 
-	report, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: " niemand da "})
+	report, err := b.service.Fail(t.Context(), Call{Actor: "team"}, order.ID, FailReport{Reason: " niemand da "})
 	if err != nil || report.IFTSTA == DispatchDone || report.Order.Status != StatusPending || report.Order.Sperrversuche != 1 {
 		t.Fatalf("Fail = %+v, %v", report, err)
 	}
@@ -83,10 +83,10 @@ func TestSecondSperrversuchClosesTheOrder(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	order := b.receive(t, pidSperrauftrag, testMalo)
-	if _, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "niemand da", PruefschrittCode: ptr("A08")}); err != nil {
+	if _, err := b.service.Fail(t.Context(), Call{Actor: "team"}, order.ID, FailReport{Reason: "niemand da", PruefschrittCode: ptr("A08")}); err != nil {
 		t.Fatal(err)
 	}
-	report, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{
+	report, err := b.service.Fail(t.Context(), Call{Actor: "team"}, order.ID, FailReport{
 		Reason: "wieder niemand da", PruefschrittCode: ptr("A03"), VersuchAm: ptr("2026-09-01T16:00:00Z"),
 	})
 	if err != nil || report.IFTSTA != DispatchDone {
@@ -109,10 +109,10 @@ func TestTheFirstVisitsCodeDoesNotServeTheClosingOne(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	order := b.receive(t, pidSperrauftrag, testMalo)
-	if _, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "x", PruefschrittCode: ptr("A08")}); err != nil {
+	if _, err := b.service.Fail(t.Context(), Call{Actor: "team"}, order.ID, FailReport{Reason: "x", PruefschrittCode: ptr("A08")}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "x"})
+	_, err := b.service.Fail(t.Context(), Call{Actor: "team"}, order.ID, FailReport{Reason: "x"})
 	wantInvalid(t, err, SubjectReport, "pruefschritt_code")
 	if got := b.get(t, order.ID); got.Status != StatusPending || got.Sperrversuche != 1 {
 		t.Errorf("a refused report changed the order: %+v", got)
@@ -123,7 +123,7 @@ func TestEndgueltigClosesAtTheFirstVisit(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	order := b.receive(t, pidSperrauftrag, testMalo)
-	report, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "Verfügung", PruefschrittCode: ptr("A01"), Endgueltig: true})
+	report, err := b.service.Fail(t.Context(), Call{Actor: "team"}, order.ID, FailReport{Reason: "Verfügung", PruefschrittCode: ptr("A01"), Endgueltig: true})
 	if err != nil || report.IFTSTA != DispatchDone || report.Order.Status != StatusFailed || report.Order.Sperrversuche != 1 {
 		t.Fatalf("Fail = %+v, %v", report, err)
 	}
@@ -133,7 +133,7 @@ func TestActiveRefusalOfAccessClosesAtTheFirstVisit(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	order := b.receive(t, pidSperrauftrag, testMalo)
-	report, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "Zutritt verweigert", PruefschrittCode: ptr("A02")})
+	report, err := b.service.Fail(t.Context(), Call{Actor: "team"}, order.ID, FailReport{Reason: "Zutritt verweigert", PruefschrittCode: ptr("A02")})
 	if err != nil || report.Order.Status != StatusFailed {
 		t.Fatalf("Fail = %+v, %v; want closed", report, err)
 	}
@@ -144,7 +144,7 @@ func TestAnObstacleForTheLieferantAdvisesEndgueltig(t *testing.T) {
 	b := newBench(t)
 	for _, code := range []string{"A01", "A04"} {
 		order := b.receive(t, pidSperrauftrag, map[string]string{"A01": testMalo, "A04": otherMalo}[code])
-		report, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "Attest", PruefschrittCode: &code})
+		report, err := b.service.Fail(t.Context(), Call{Actor: "team"}, order.ID, FailReport{Reason: "Attest", PruefschrittCode: &code})
 		if err != nil || report.Order.Status != StatusPending || !strings.Contains(report.Advice, "endgueltig: true") {
 			t.Errorf("%s: Fail = %+v, %v", code, report, err)
 		}
@@ -155,10 +155,10 @@ func TestAFailedEntsperrungTakesTheTwoVisitsAndFillsInItsOnlyCode(t *testing.T) 
 	t.Parallel()
 	b := newBench(t)
 	order := b.receive(t, pidEntsperrauftrag, testMalo)
-	if report, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "Zähler fehlt", PruefschrittCode: ptr("A02")}); err != nil || report.Order.Status != StatusPending {
+	if report, err := b.service.Fail(t.Context(), Call{Actor: "team"}, order.ID, FailReport{Reason: "Zähler fehlt", PruefschrittCode: ptr("A02")}); err != nil || report.Order.Status != StatusPending {
 		t.Fatalf("first Fail = %+v, %v; want pending", report, err)
 	}
-	report, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "Zähler fehlt"})
+	report, err := b.service.Fail(t.Context(), Call{Actor: "team"}, order.ID, FailReport{Reason: "Zähler fehlt"})
 	if err != nil || text(report.Order.PruefschrittCode) != "A02" || report.IFTSTA != DispatchDone {
 		t.Fatalf("second Fail = %+v, %v", report, err)
 	}
@@ -173,19 +173,19 @@ func TestPruefschrittCodeMustFitTypeAndOutcome(t *testing.T) {
 	sperrung := b.receive(t, pidSperrauftrag, testMalo)
 	entsperrung := b.receive(t, pidEntsperrauftrag, otherMalo)
 	for _, code := range []string{"A01", "A99", "a07", "A07 ", ""} {
-		_, err := b.service.Execute(t.Context(), "team", sperrung.ID, ExecuteReport{PruefschrittCode: &code})
+		_, err := b.service.Execute(t.Context(), Call{Actor: "team"}, sperrung.ID, ExecuteReport{PruefschrittCode: &code})
 		wantInvalid(t, err, SubjectReport, "pruefschritt_code")
 		if !strings.Contains(err.Error(), "fit A07") {
 			t.Errorf("the error for %q does not name the code that fits: %v", code, err)
 		}
 	}
-	_, err := b.service.Execute(t.Context(), "team", entsperrung.ID, ExecuteReport{PruefschrittCode: ptr("A07")})
+	_, err := b.service.Execute(t.Context(), Call{Actor: "team"}, entsperrung.ID, ExecuteReport{PruefschrittCode: ptr("A07")})
 	wantInvalid(t, err, SubjectReport, "pruefschritt_code")
-	_, err = b.service.Fail(t.Context(), "team", sperrung.ID, FailReport{Reason: "x", PruefschrittCode: ptr("A07")})
+	_, err = b.service.Fail(t.Context(), Call{Actor: "team"}, sperrung.ID, FailReport{Reason: "x", PruefschrittCode: ptr("A07")})
 	wantInvalid(t, err, SubjectReport, "pruefschritt_code")
-	_, err = b.service.Fail(t.Context(), "team", sperrung.ID, FailReport{Reason: " \t", PruefschrittCode: ptr("A05")})
+	_, err = b.service.Fail(t.Context(), Call{Actor: "team"}, sperrung.ID, FailReport{Reason: " \t", PruefschrittCode: ptr("A05")})
 	wantInvalid(t, err, SubjectReport, "reason")
-	if report, err := b.service.Execute(t.Context(), "team", entsperrung.ID, ExecuteReport{PruefschrittCode: ptr("A01")}); err != nil || report.IFTSTA != DispatchDone {
+	if report, err := b.service.Execute(t.Context(), Call{Actor: "team"}, entsperrung.ID, ExecuteReport{PruefschrittCode: ptr("A01")}); err != nil || report.IFTSTA != DispatchDone {
 		t.Errorf("Entsperrung with A01: %+v, %v", report, err)
 	}
 }
@@ -194,11 +194,11 @@ func TestAnUnknownCodeIsRecordedWithAWarningWhereTheOperatorAllowsIt(t *testing.
 	t.Parallel()
 	b := newBench(t, func(o *Options) { o.PruefschrittCheck = PruefschrittWarn })
 	order := b.receive(t, pidSperrauftrag, testMalo)
-	_, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "x", PruefschrittCode: ptr("toolong"), Endgueltig: true})
+	_, err := b.service.Fail(t.Context(), Call{Actor: "team"}, order.ID, FailReport{Reason: "x", PruefschrittCode: ptr("toolong"), Endgueltig: true})
 	wantInvalid(t, err, SubjectReport, "pruefschritt_code")
-	_, err = b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{PruefschrittCode: ptr("A01")}) // says the opposite
+	_, err = b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{PruefschrittCode: ptr("A01")}) // says the opposite
 	wantInvalid(t, err, SubjectReport, "pruefschritt_code")
-	report, err := b.service.Fail(t.Context(), "team", order.ID, FailReport{Reason: "x", PruefschrittCode: ptr("A11"), Endgueltig: true})
+	report, err := b.service.Fail(t.Context(), Call{Actor: "team"}, order.ID, FailReport{Reason: "x", PruefschrittCode: ptr("A11"), Endgueltig: true})
 	if err != nil || text(report.Order.PruefschrittCode) != "A11" || !hasWarning(report.Order, "A11 is not in the code list") {
 		t.Fatalf("Fail = %+v, %v", report, err)
 	}
@@ -208,7 +208,7 @@ func TestCancelOnlyWhilePending(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	order := b.receive(t, pidSperrauftrag, testMalo)
-	if err := b.service.Cancel(t.Context(), "dispatcher", order.ID, "LF hat angerufen"); err != nil {
+	if _, err := b.service.Cancel(t.Context(), Call{Actor: "dispatcher"}, order.ID, "LF hat angerufen"); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.get(t, order.ID); got.Status != StatusCancelled || got.IFTSTAAttempts != 0 || got.IFTSTAFaelligAm != nil {
@@ -219,13 +219,13 @@ func TestCancelOnlyWhilePending(t *testing.T) {
 		t.Errorf("history = %+v, %v", history, err)
 	}
 	var closed *NotPendingError
-	if err := b.service.Cancel(t.Context(), "dispatcher", order.ID, ""); !errors.As(err, &closed) || closed.Order.Status != StatusCancelled {
+	if _, err := b.service.Cancel(t.Context(), Call{Actor: "dispatcher"}, order.ID, ""); !errors.As(err, &closed) || closed.Order.Status != StatusCancelled {
 		t.Errorf("second Cancel = %v, want *NotPendingError", err)
 	}
-	if _, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{}); !errors.As(err, &closed) {
+	if _, err := b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{}); !errors.As(err, &closed) {
 		t.Errorf("Execute after Cancel = %v, want *NotPendingError", err)
 	}
-	if err := b.service.Cancel(t.Context(), "dispatcher", uuid.New(), ""); !errors.Is(err, ErrNotFound) {
+	if _, err := b.service.Cancel(t.Context(), Call{Actor: "dispatcher"}, uuid.New(), ""); !errors.Is(err, ErrNotFound) {
 		t.Errorf("Cancel of an unknown order = %v, want ErrNotFound", err)
 	}
 	if n := len(b.makod.Requests()); n != 0 {
@@ -237,7 +237,7 @@ func TestOperatorOrderOwesNoIFTSTA(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	order := b.create(t, NewOrder{MaloID: testMalo, LieferantID: testLF, OrderType: "sperrung"})
-	report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{})
+	report, err := b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{})
 	if err != nil || report.Order.Status != StatusExecuted {
 		t.Fatalf("Execute = %+v, %v", report, err)
 	}

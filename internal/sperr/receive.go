@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/google/uuid"
@@ -31,14 +34,16 @@ type Receipt struct {
 // whatever id it is delivered under. The event must come from makod: its signature
 // is the caller's business. It is a *ValidationError where the event is ours but
 // unusable, and a *ProcessConflictError where it contradicts its process's order;
-// the caller keeps such a delivery with KeepReject.
-func (s *Service) Receive(ctx context.Context, e event.Event) (Receipt, error) {
+// the caller keeps such a delivery with KeepReject. webhookID is the id of the delivery,
+// which is kept with a new order.
+func (s *Service) Receive(ctx context.Context, webhookID string, e event.Event) (Receipt, error) {
 	kind, order, err := s.in.read(e)
 	if err != nil {
 		return Receipt{}, err
 	}
 	switch kind {
 	case kindOrder:
+		order.WebhookID, order.EventID = keptID(webhookID), keptID(e.ID())
 		return s.queue(ctx, order)
 	case kindStornierung:
 		return s.noteStornierung(ctx, *order.ProcessID)
@@ -53,9 +58,18 @@ func (s *Service) Receive(ctx context.Context, e event.Event) (Receipt, error) {
 	}
 }
 
+// keptID is the id of a delivery or an event where it can stand in a column, a log and
+// another message as it is, and nil otherwise.
+func keptID(id string) *string {
+	if id == "" || len(id) > 512 || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
+		return nil
+	}
+	return &id
+}
+
 func (s *Service) queue(ctx context.Context, order Order) (receipt Receipt, err error) {
 	err = s.transact(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		stored, inserted, err := s.add(ctx, tx, order, actorMarket)
+		stored, inserted, err := s.add(ctx, tx, Call{Actor: actorMarket}, order)
 		if err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ func TestWhatAHumanShouldSeeIsAWarningInTheLog(t *testing.T) {
 		"Stornierung of a process without an order": marketEvent(t, pidStornierung, testMalo, nil),
 	} {
 		log.Reset()
-		if _, err := b.service.Receive(t.Context(), e); err != nil {
+		if _, err := b.service.Receive(t.Context(), "", e); err != nil {
 			t.Fatal(err)
 		}
 		if line := log.String(); !strings.Contains(line, "level=WARN") || !strings.Contains(line, text) {
@@ -37,7 +37,7 @@ func TestRedeliveryGuard(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	first, again, marktd := sample(t, "17115-fixed-date.json"), sample(t, "17115-fixed-date.json"), sample(t, "17115-redelivered-by-marktd.json")
-	receipt, err := b.service.Receive(t.Context(), first)
+	receipt, err := b.service.Receive(t.Context(), "", first)
 	if err != nil || receipt.Kind != ReceiptQueued {
 		t.Fatalf("first = %+v, %v", receipt, err)
 	}
@@ -45,7 +45,7 @@ func TestRedeliveryGuard(t *testing.T) {
 	upper := sample(t, "17115-fixed-date.json")
 	upper.SetSubject(strings.ToUpper(upper.Subject()))
 	for name, e := range map[string]event.Event{"same": again, "through marktd": marktd, "process in upper case": upper} {
-		got, err := b.service.Receive(t.Context(), e)
+		got, err := b.service.Receive(t.Context(), "", e)
 		if err != nil || got != (Receipt{Kind: ReceiptRedelivery, OrderID: receipt.OrderID}) {
 			t.Errorf("%s = %+v, %v", name, got, err)
 		}
@@ -62,7 +62,7 @@ func TestARedeliveryThatContradictsIsAConflict(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	original := sample(t, "17115-fixed-date.json")
-	receipt, err := b.service.Receive(t.Context(), original)
+	receipt, err := b.service.Receive(t.Context(), "", original)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestARedeliveryThatContradictsIsAConflict(t *testing.T) {
 		if err := e.SetData("application/json", data); err != nil {
 			t.Fatal(err)
 		}
-		_, err := b.service.Receive(t.Context(), e)
+		_, err := b.service.Receive(t.Context(), "", e)
 		var conflict *ProcessConflictError
 		if !errors.As(err, &conflict) || conflict.OrderID != receipt.OrderID || !strings.HasPrefix(conflict.Fields[0], field) {
 			t.Errorf("%s: %v, want a conflict about it", field, err)
@@ -97,13 +97,13 @@ func TestARedeliveryIsComparedWithAnOrderPutInBySQL(t *testing.T) {
 	e := marketEvent(t, pidSperrauftrag, testMalo, nil)
 	b.exec(t, `INSERT INTO sperr_orders (tenant, malo_id, lf_mp_id, order_type, pruefidentifikator, process_id, fruehestens_am)
 		VALUES ($1, $2, $3, 'sperrung', 17115, $4, '2026-09-01')`, testTenant, testMalo, testLF, e.Subject())
-	if receipt, err := b.service.Receive(t.Context(), e); err != nil || receipt.Kind != ReceiptRedelivery {
+	if receipt, err := b.service.Receive(t.Context(), "", e); err != nil || receipt.Kind != ReceiptRedelivery {
 		t.Errorf("the same order = %+v, %v; want a redelivery", receipt, err)
 	}
 	other := marketEvent(t, pidSperrauftrag, otherMalo, nil)
 	other.SetSubject(e.Subject())
 	var conflict *ProcessConflictError
-	if _, err := b.service.Receive(t.Context(), other); !errors.As(err, &conflict) {
+	if _, err := b.service.Receive(t.Context(), "", other); !errors.As(err, &conflict) {
 		t.Errorf("another MaLo = %v, want a conflict", err)
 	}
 }
@@ -116,7 +116,7 @@ func TestParallelDeliveriesOfOneProcessMakeOneOrder(t *testing.T) {
 	for i := range receipts {
 		wg.Go(func() {
 			var err error
-			if receipts[i], err = b.service.Receive(t.Context(), sample(t, "17115-fixed-date.json")); err != nil {
+			if receipts[i], err = b.service.Receive(t.Context(), "", sample(t, "17115-fixed-date.json")); err != nil {
 				t.Error(err)
 			}
 		})
@@ -137,7 +137,7 @@ func TestASecondOpenOrderForTheMaLoIsQueuedWithAWarning(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	sperrung := b.receive(t, pidSperrauftrag, testMalo)
-	entsperrung, err := b.service.Receive(t.Context(), marketEvent(t, pidEntsperrauftrag, testMalo, nil))
+	entsperrung, err := b.service.Receive(t.Context(), "", marketEvent(t, pidEntsperrauftrag, testMalo, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestAStornierungIsNotedOnItsOrderOnce(t *testing.T) {
 	storno := marketEvent(t, pidStornierung, testMalo, nil)
 	storno.SetSubject(*order.ProcessID)
 	for range 2 {
-		if _, err := b.service.Receive(t.Context(), storno); err != nil {
+		if _, err := b.service.Receive(t.Context(), "", storno); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -164,21 +164,21 @@ func TestAStornierungIsNotedOnItsOrderOnce(t *testing.T) {
 	if diff := cmp.Diff([]string{actionCreated, actionStornierung}, b.actions(t, order.ID)); diff != "" {
 		t.Errorf("history:\n%s", diff)
 	}
-	again, err := b.service.Receive(t.Context(), storno)
+	again, err := b.service.Receive(t.Context(), "", storno)
 	if err != nil || again != (Receipt{Kind: ReceiptNoted, OrderID: order.ID}) {
 		t.Errorf("the same Stornierung again = %+v, %v", again, err)
 	}
 	storno.SetSubject("p\x00")
-	_, err = b.service.Receive(t.Context(), storno)
+	_, err = b.service.Receive(t.Context(), "", storno)
 	wantInvalid(t, err, SubjectEvent, "subject")
 	storno.SetSubject(*order.ProcessID)
 	if err := storno.SetData("application/json", map[string]any{"receiver": "9900000000001"}); err != nil {
 		t.Fatal(err)
 	}
-	if foreign, err := b.service.Receive(t.Context(), storno); err != nil || foreign.Kind != ReceiptNotOurs {
+	if foreign, err := b.service.Receive(t.Context(), "", storno); err != nil || foreign.Kind != ReceiptNotOurs {
 		t.Errorf("Stornierung for another Netzbetreiber = %+v, %v", foreign, err)
 	}
-	unknown, err := b.service.Receive(t.Context(), marketEvent(t, pidStornierung, otherMalo, nil))
+	unknown, err := b.service.Receive(t.Context(), "", marketEvent(t, pidStornierung, otherMalo, nil))
 	if err != nil || unknown.Kind != ReceiptNotOurs {
 		t.Errorf("Stornierung of an unknown process = %+v, %v", unknown, err)
 	}

@@ -41,32 +41,38 @@ func (e *NothingToResetError) Reason() string {
 // ResetIFTSTA begins a new cycle of attempts for an outcome that makod has not taken,
 // also past its Frist: it is due at once, or when the attempt on its way has ended. It is
 // ErrNotFound or a *NothingToResetError where there is no such outcome, and a
-// *ValidationError for a reason that cannot be kept.
-func (s *Service) ResetIFTSTA(ctx context.Context, actor string, id uuid.UUID, reason string) error {
-	reason, err := repairReason(reason)
-	if err != nil {
-		return err
+// *ValidationError for a reason that cannot be kept. Other errors and concurrency are
+// those of Execute.
+func (s *Service) ResetIFTSTA(ctx context.Context, call Call, id uuid.UUID, reason string) (Result, error) {
+	reason, invalid := repairReason(reason)
+	if invalid != nil && call.Attempt == nil {
+		return Result{}, invalid
 	}
-	err = s.transact(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		if err := s.repo.as(ctx, tx, actor, reason); err != nil {
-			return err
+	result, err := s.once(ctx, call, func(ctx context.Context, tx pgx.Tx) (Result, error) {
+		if invalid != nil {
+			return Result{}, invalid
+		}
+		if err := s.repo.as(ctx, tx, call, reason); err != nil {
+			return Result{}, err
 		}
 		ok, err := s.repo.reset(ctx, tx, id)
 		if err != nil || ok {
-			return err
+			return Result{Order: Order{ID: id}}, err
 		}
 		order, err := s.repo.get(ctx, tx, id)
 		if err != nil {
-			return err
+			return Result{}, err
 		}
-		return &NothingToResetError{Order: order}
+		return Result{Order: order}, &NothingToResetError{Order: order}
 	})
 	if err != nil {
-		return err
+		return result, err
 	}
-	s.Logger.InfoContext(ctx, "IFTSTA reset", "order_id", id, "actor", actor)
+	if result.Answered == nil || !result.Answered.Replayed {
+		s.Logger.InfoContext(ctx, "IFTSTA reset", "order_id", id, "actor", call.Actor)
+	}
 	s.retry.Set()
-	return nil
+	return result, nil
 }
 
 // ResetStuck does what ResetIFTSTA does for every outcome whose attempts are spent, each
@@ -81,7 +87,7 @@ func (s *Service) ResetStuck(ctx context.Context, actor, reason string) (reset [
 	for ctx.Err() == nil {
 		var some []Order
 		err := s.transact(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
-			if err = s.repo.as(ctx, tx, actor, reason); err != nil {
+			if err = s.repo.as(ctx, tx, Call{Actor: actor}, reason); err != nil {
 				return err
 			}
 			some, err = s.repo.resetStuck(ctx, tx, last)

@@ -38,7 +38,8 @@ const orderColumns = `id, tenant, malo_id, lf_mp_id, order_type, pruefidentifika
 	executed_at, execution_note, fail_reason, pruefschritt_code,
 	iftsta_faellig_am, iftsta_ref, iftsta_dispatched_at, iftsta_attempts, iftsta_last_error,
 	iftsta_escalated_at, iftsta_next_attempt_at, warnungen, created_at, updated_at,
-	marktdaten, iftsta_unklar, iftsta_last_code, ` + onItsWay + ` AS iftsta_in_flight, iftsta_frist_gemeldet, iftsta_resets`
+	marktdaten, iftsta_unklar, iftsta_last_code, ` + onItsWay + ` AS iftsta_in_flight, iftsta_frist_gemeldet, iftsta_resets,
+	webhook_id, event_id, erstellt_transaktion, letzter_versuch_transaktion, abschluss_transaktion, iftsta_transaktion`
 
 func (r *Repository) scanOrder(row pgx.CollectableRow) (Order, error) {
 	o, err := pgx.RowToStructByName[Order](row)
@@ -92,6 +93,16 @@ func (r *Repository) get(ctx context.Context, q querier, id uuid.UUID) (Order, e
 	return o, nil
 }
 
+// pending is an order that takes a report. It is ErrNotFound where there is none and,
+// beside the order as it stands, a *NotPendingError where it is closed.
+func (r *Repository) pending(ctx context.Context, tx pgx.Tx, id uuid.UUID) (Order, error) {
+	o, err := r.get(ctx, tx, id)
+	if err == nil && o.Status != StatusPending {
+		err = &NotPendingError{Order: o}
+	}
+	return o, err
+}
+
 // byProcess is the order of a market process, if there is one.
 func (r *Repository) byProcess(ctx context.Context, tx pgx.Tx, processID string) (Order, bool, error) {
 	o, ok, err := r.one(ctx, tx, `SELECT `+orderColumns+` FROM sperr_orders WHERE tenant = $1 AND process_id = $2`,
@@ -100,6 +111,20 @@ func (r *Repository) byProcess(ctx context.Context, tx pgx.Tx, processID string)
 		return Order{}, false, fmt.Errorf("find the order of process %s: %w", processID, err)
 	}
 	return o, ok, nil
+}
+
+// createdIn is the order that the call with a logical id has created, and who made it.
+func (r *Repository) createdIn(ctx context.Context, tx pgx.Tx, logicalID string) (o Order, actor string, err error) {
+	o, ok, err := r.one(ctx, tx, `SELECT `+orderColumns+` FROM sperr_orders WHERE tenant = $1 AND erstellt_transaktion = $2`,
+		r.tenant, logicalID)
+	if err == nil && !ok {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return Order{}, "", fmt.Errorf("find the order of a transaction: %w", err)
+	}
+	actor, err = r.creator(ctx, tx, o.ID)
+	return o, actor, err
 }
 
 // openTypes are the types of the pending orders of a Marktlokation, each once.
@@ -118,7 +143,8 @@ func (r *Repository) openTypes(ctx context.Context, tx pgx.Tx, maloID string) ([
 }
 
 // insert writes a new pending order. inserted is false, and nothing written, where
-// its process already has one: the unique constraint decides, whatever runs beside.
+// its process, or the call that creates it, already has one: the unique constraint
+// decides, whatever runs beside.
 func (r *Repository) insert(ctx context.Context, tx pgx.Tx, o Order) (stored Order, inserted bool, err error) {
 	stored, inserted, err = r.one(ctx, tx, `
 		INSERT INTO sperr_orders (
@@ -126,14 +152,14 @@ func (r *Repository) insert(ctx context.Context, tx pgx.Tx, o Order) (stored Ord
 			ausfuehrung_am, ausfuehrung_zeitpunkt, fruehestens_am, arbeitszeit,
 			treffpunkt_hinweis, treffpunkt_strasse, treffpunkt_plz, treffpunkt_ort, treffpunkt_land, hinweis,
 			ausfuehrung_faellig_am, vorlauffrist_eingehalten, vorlauffrist_spaetester_ut,
-			warnungen, marktdaten, created_at, updated_at)
+			warnungen, marktdaten, webhook_id, event_id, erstellt_transaktion, created_at, updated_at)
 		VALUES (
 			@id, @tenant, @malo_id, @lf_mp_id, @order_type, @pruefidentifikator, @process_id,
 			@ausfuehrung_am, @ausfuehrung_zeitpunkt, @fruehestens_am, @arbeitszeit,
 			@treffpunkt_hinweis, @treffpunkt_strasse, @treffpunkt_plz, @treffpunkt_ort, @treffpunkt_land, @hinweis,
 			@ausfuehrung_faellig_am, @vorlauffrist_eingehalten, @vorlauffrist_spaetester_ut,
-			@warnungen, @marktdaten, @created_at, @created_at)
-		ON CONFLICT (tenant, process_id) DO NOTHING
+			@warnungen, @marktdaten, @webhook_id, @event_id, @erstellt_transaktion, @created_at, @created_at)
+		ON CONFLICT DO NOTHING
 		RETURNING `+orderColumns, pgx.NamedArgs{
 		"id": o.ID, "tenant": r.tenant, "malo_id": o.MaloID, "lf_mp_id": o.LieferantID,
 		"order_type": o.OrderType, "pruefidentifikator": o.Pruefidentifikator, "process_id": o.ProcessID,
@@ -144,6 +170,7 @@ func (r *Repository) insert(ctx context.Context, tx pgx.Tx, o Order) (stored Ord
 		"hinweis": o.Hinweis, "ausfuehrung_faellig_am": o.AusfuehrungFaelligAm,
 		"vorlauffrist_eingehalten": o.VorlauffristEingehalten, "vorlauffrist_spaetester_ut": o.VorlauffristSpaetesterUT,
 		"warnungen": o.Warnungen, "marktdaten": o.Marktdaten, "created_at": o.CreatedAt,
+		"webhook_id": o.WebhookID, "event_id": o.EventID, "erstellt_transaktion": o.ErstelltTransaktion,
 	})
 	if err != nil {
 		return Order{}, false, fmt.Errorf("insert order: %w", err)
@@ -163,6 +190,9 @@ func (r *Repository) close(ctx context.Context, tx pgx.Tx, id uuid.UUID, c closi
 			sperrversuche = COALESCE(@sperrversuche, sperrversuche),
 			letzter_versuch_am = COALESCE(@letzter_versuch_am, letzter_versuch_am),
 			letzter_versuch_grund = COALESCE(@letzter_versuch_grund, letzter_versuch_grund),
+			letzter_versuch_transaktion = CASE WHEN @letzter_versuch_am::timestamptz IS NULL THEN letzter_versuch_transaktion ELSE @transaktion END,
+			abschluss_transaktion = @transaktion,
+			iftsta_transaktion = CASE WHEN process_id IS NOT NULL THEN @iftsta_transaktion::uuid END,
 			iftsta_faellig_am = CASE WHEN process_id IS NOT NULL THEN @iftsta_faellig_am::date END,
 			iftsta_attempts = CASE WHEN process_id IS NOT NULL THEN 1 ELSE 0 END,
 			iftsta_unklar = process_id IS NOT NULL, iftsta_in_flight = process_id IS NOT NULL,
@@ -176,6 +206,7 @@ func (r *Repository) close(ctx context.Context, tx pgx.Tx, id uuid.UUID, c closi
 		"letzter_versuch_am": c.letzterVersuchAm, "letzter_versuch_grund": c.letzterVersuchGrund,
 		"iftsta_faellig_am": c.iftstaFaelligAm, "lease": c.lease, "warnungen": nonNil(c.warnungen), "at": c.at,
 		"tenant": r.tenant, "id": id, "seen": c.seenSperrversuche,
+		"transaktion": c.transaktion, "iftsta_transaktion": uuid.New(),
 	})
 	if err != nil {
 		return Order{}, false, fmt.Errorf("close order %s: %w", id, err)
@@ -189,10 +220,11 @@ func (r *Repository) recordVisit(ctx context.Context, tx pgx.Tx, id uuid.UUID, v
 	o, ok, err := r.one(ctx, tx, `
 		UPDATE sperr_orders SET
 			sperrversuche = sperrversuche + 1, letzter_versuch_am = @visited_at, letzter_versuch_grund = @reason,
+			letzter_versuch_transaktion = @transaktion,
 			warnungen = warnungen || @warnungen::text[], updated_at = @at
 		WHERE tenant = @tenant AND id = @id AND status = 'pending' AND sperrversuche = 0
 		RETURNING `+orderColumns, pgx.NamedArgs{
-		"visited_at": v.visitedAt, "reason": v.reason, "warnungen": nonNil(v.warnungen), "at": v.at,
+		"visited_at": v.visitedAt, "reason": v.reason, "warnungen": nonNil(v.warnungen), "at": v.at, "transaktion": v.transaktion,
 		"tenant": r.tenant, "id": id,
 	})
 	if err != nil {

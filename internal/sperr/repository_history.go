@@ -20,6 +20,8 @@ type HistoryEntry struct {
 	From   *Status         `db:"from_status" json:"from"`
 	To     Status          `db:"to_status" json:"to"`
 	Detail json.RawMessage `db:"detail" json:"detail"`
+	// TransactionID names the call that did it; of a dispatched IFTSTA the command.
+	TransactionID *string `db:"transaction_id" json:"transaction_id"`
 }
 
 // The actions that the history knows.
@@ -49,6 +51,8 @@ type change struct {
 	from   Status // empty: the order did not exist before
 	detail map[string]any
 	at     time.Time
+
+	transactionID string // empty: none
 }
 
 // appendHistory writes a line for each change, in their transaction.
@@ -61,6 +65,7 @@ func (r *Repository) appendHistory(ctx context.Context, tx pgx.Tx, changes ...ch
 	var actors, actions, to []string
 	var from []*string
 	var details []map[string]any
+	var transactions []string
 	for _, c := range changes {
 		ids, at, actors, actions = append(ids, c.order.ID), append(at, c.at), append(actors, c.actor), append(actions, c.action)
 		from, to = append(from, nullable(string(c.from))), append(to, string(c.order.Status))
@@ -68,18 +73,33 @@ func (r *Repository) appendHistory(ctx context.Context, tx pgx.Tx, changes ...ch
 		if detail == nil {
 			detail = map[string]any{}
 		}
-		details = append(details, detail)
+		details, transactions = append(details, detail), append(transactions, c.transactionID)
 	}
 	_, err := tx.Exec(ctx, `
-		INSERT INTO sperr_order_history (tenant, order_id, at, actor, action, from_status, to_status, detail)
-		SELECT @tenant, l.* FROM unnest(@ids::uuid[], @at::timestamptz[], @actors::text[], @actions::text[],
-			@from::text[], @to::text[], @details::jsonb[]) AS l`, pgx.NamedArgs{
-		"tenant": r.tenant, "ids": ids, "at": at, "actors": actors, "actions": actions, "from": from, "to": to, "details": details,
+		INSERT INTO sperr_order_history (tenant, order_id, at, actor, action, from_status, to_status, detail, transaction_id)
+		SELECT @tenant, order_id, at, actor, action, from_status, to_status, detail, NULLIF(transaction_id, '')
+		FROM unnest(@ids::uuid[], @at::timestamptz[], @actors::text[], @actions::text[],
+			@from::text[], @to::text[], @details::jsonb[], @transactions::text[])
+			WITH ORDINALITY AS l (order_id, at, actor, action, from_status, to_status, detail, transaction_id, place)
+		ORDER BY place`, pgx.NamedArgs{
+		"tenant": r.tenant, "ids": ids, "at": at, "actors": actors, "actions": actions, "from": from, "to": to,
+		"details": details, "transactions": transactions,
 	})
 	if err != nil {
 		return fmt.Errorf("write the history of %d orders, of order %s first: %w", len(ids), ids[0], err)
 	}
 	return nil
+}
+
+// creator is who has made an order; empty: nobody knows.
+func (r *Repository) creator(ctx context.Context, tx pgx.Tx, id uuid.UUID) (actor string, err error) {
+	err = tx.QueryRow(ctx, `
+		SELECT COALESCE(min(actor), '') FROM sperr_order_history
+		WHERE tenant = $1 AND order_id = $2 AND action = $3`, r.tenant, id, actionCreated).Scan(&actor)
+	if err != nil {
+		return "", fmt.Errorf("find who made order %s: %w", id, err)
+	}
+	return actor, nil
 }
 
 // moving is who gave events to the ERP once more, how, why and when.
@@ -112,7 +132,7 @@ func (r *Repository) noteMoved(ctx context.Context, tx pgx.Tx, events []outbox.M
 // History is what happened to an order, oldest first, or ErrNotFound.
 func (r *Repository) History(ctx context.Context, id uuid.UUID) ([]HistoryEntry, error) {
 	rows, err := r.pool.Query(ctx, `
-		SELECT at, actor, action, from_status, to_status, detail FROM sperr_order_history
+		SELECT at, actor, action, from_status, to_status, detail, transaction_id FROM sperr_order_history
 		WHERE tenant = $1 AND order_id = $2 ORDER BY id`, r.tenant, id)
 	if err != nil {
 		return nil, fmt.Errorf("read the history of order %s: %w", id, err)

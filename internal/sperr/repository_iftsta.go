@@ -27,19 +27,21 @@ func aDay(column string) string { return column + ` BETWEEN '0001-01-01' AND '99
 // claimColumns are what a command is made of and what ends its claim. An odd value in
 // any other column must not keep a claim from being read.
 const claimColumns = `id, tenant, malo_id, lf_mp_id, order_type, process_id, status,
-	executed_at, execution_note, fail_reason, pruefschritt_code, iftsta_attempts, iftsta_next_attempt_at, iftsta_resets`
+	executed_at, execution_note, fail_reason, pruefschritt_code, iftsta_attempts, iftsta_next_attempt_at, iftsta_resets,
+	event_id, abschluss_transaktion, iftsta_transaktion`
 
 // claim takes at most limit outcomes that are due, least tried first, for as long as
 // lease says. It counts the attempt, since whoever dies after it may have sent. An
 // executed_at that only SQL can make, infinity, is no moment to report and is passed
-// over.
+// over. What was closed without this service has no transaction yet, and gets one here,
+// before anything is sent.
 //
 // = ANY finds the rows by their key whatever the planner believes about the table: a join
 // with statistics of an emptier day reads all of it for each row.
 func (r *Repository) claim(ctx context.Context, tx pgx.Tx, limit int, lease time.Duration) ([]claim, error) {
 	rows, err := tx.Query(ctx, `
 		WITH due AS (
-			SELECT id, iftsta_unklar AS unklar FROM sperr_orders
+			SELECT id, iftsta_unklar AS unklar, iftsta_transaktion IS NULL AS first FROM sperr_orders
 			WHERE tenant = @tenant AND `+outstanding+`
 			  AND iftsta_attempts < @max_attempts AND iftsta_next_attempt_at <= now()
 			  AND (executed_at IS NULL OR isfinite(executed_at))
@@ -48,11 +50,12 @@ func (r *Repository) claim(ctx context.Context, tx pgx.Tx, limit int, lease time
 		), claimed AS (
 			UPDATE sperr_orders SET
 				iftsta_attempts = iftsta_attempts + 1, iftsta_unklar = true, iftsta_in_flight = true,
-				iftsta_next_attempt_at = now() + @lease::interval
+				iftsta_next_attempt_at = now() + @lease::interval,
+				iftsta_transaktion = COALESCE(iftsta_transaktion, gen_random_uuid())
 			WHERE tenant = @tenant AND id = ANY (ARRAY(SELECT id FROM due))
 			RETURNING `+claimColumns+`
 		)
-		SELECT claimed.*, due.unklar FROM claimed JOIN due USING (id)`,
+		SELECT claimed.*, due.unklar, due.first FROM claimed JOIN due USING (id)`,
 		pgx.NamedArgs{"tenant": r.tenant, "max_attempts": r.maxAttempts, "limit": limit, "lease": lease})
 	if err != nil {
 		return nil, fmt.Errorf("claim outcomes: %w", err)
@@ -61,8 +64,9 @@ func (r *Repository) claim(ctx context.Context, tx pgx.Tx, limit int, lease time
 		c, err := pgx.RowToStructByNameLax[struct {
 			Order
 			Unklar bool `db:"unklar"`
+			First  bool `db:"first"`
 		}](row)
-		return claim{order: c.Order, unklar: c.Unklar}, err
+		return claim{order: c.Order, unklar: c.Unklar, first: c.First}, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("claim outcomes: %w", err)
@@ -179,4 +183,21 @@ func endings(ctx context.Context, tx pgx.Tx, sql string, args pgx.NamedArgs) ([]
 		return nil, fmt.Errorf("end claims: %w", err)
 	}
 	return list, nil
+}
+
+// owing are those of orders whose Lieferant does not know the outcome.
+func (r *Repository) owing(ctx context.Context, tx pgx.Tx, orders []uuid.UUID) (map[uuid.UUID]bool, error) {
+	rows, err := tx.Query(ctx, `SELECT id FROM sperr_orders WHERE tenant = $1 AND id = ANY ($2) AND `+outstanding, r.tenant, orders)
+	if err != nil {
+		return nil, fmt.Errorf("find owed outcomes: %w", err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil {
+		return nil, fmt.Errorf("find owed outcomes: %w", err)
+	}
+	owing := make(map[uuid.UUID]bool, len(ids))
+	for _, id := range ids {
+		owing[id] = true
+	}
+	return owing, nil
 }

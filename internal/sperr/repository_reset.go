@@ -6,15 +6,23 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"sperrd/internal/transaction"
 )
 
 // maxResets bounds what one transaction resets.
 const maxResets = 500
 
-// as tells the trigger that writes the history of a reset who asked for it and why,
-// until tx ends.
-func (r *Repository) as(ctx context.Context, tx pgx.Tx, actor, reason string) error {
-	_, err := tx.Exec(ctx, `SELECT set_config('sperrd.actor', $1, true), set_config('sperrd.reason', $2, true)`, actor, reason)
+// as tells the trigger that writes the history of a reset who asked for it, why and in
+// which call, until tx ends.
+func (r *Repository) as(ctx context.Context, tx pgx.Tx, call Call, reason string) error {
+	var transactionID string
+	if call.Attempt != nil {
+		transactionID = transaction.Shown(call.Attempt.ID)
+	}
+	_, err := tx.Exec(ctx, `
+		SELECT set_config('sperrd.actor', $1, true), set_config('sperrd.reason', $2, true), set_config('sperrd.transaction_id', $3, true)`,
+		call.Actor, reason, transactionID)
 	if err != nil {
 		return fmt.Errorf("name the actor: %w", err)
 	}

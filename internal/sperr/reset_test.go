@@ -28,7 +28,7 @@ func TestAResetDuringASendWaitsForItsEnd(t *testing.T) {
 			b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 5`)
 			w := b.worker()
 			held := oneClaim(t, w)
-			if err := b.service.ResetIFTSTA(t.Context(), "operator", id, "makod is mended"); err != nil {
+			if _, err := b.service.ResetIFTSTA(t.Context(), Call{Actor: "operator"}, id, "makod is mended"); err != nil {
 				t.Fatal(err)
 			}
 			if claims, err := b.worker().claim(t.Context(), 1); err != nil || len(claims) != 0 {
@@ -64,7 +64,7 @@ func TestABudgetSpentIsNotSentAgainUntilAReset(t *testing.T) {
 		t.Fatalf("%d attempts, %d requests; want %d", got.IFTSTAAttempts, len(b.requestsFor(id)), testMaxAttempts)
 	}
 	b.makod.ClearFaults()
-	if err := b.service.ResetIFTSTA(t.Context(), "operator", id, ""); err != nil {
+	if _, err := b.service.ResetIFTSTA(t.Context(), Call{Actor: "operator"}, id, ""); err != nil {
 		t.Fatal(err)
 	}
 	drain(t, b.worker())
@@ -97,21 +97,21 @@ func TestOnlyAnOutstandingOutcomeCanBeReset(t *testing.T) {
 	operator := b.create(t, NewOrder{MaloID: maloWith(1), LieferantID: testLF, OrderType: "sperrung"})
 	sent := b.receive(t, pidEntsperrauftrag, maloWith(2))
 	for _, o := range []Order{operator, sent} {
-		if _, err := b.service.Execute(t.Context(), "team", o.ID, ExecuteReport{}); err != nil {
+		if _, err := b.service.Execute(t.Context(), Call{Actor: "team"}, o.ID, ExecuteReport{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, o := range []Order{pending, operator, sent} {
 		var nothing *NothingToResetError
-		if err := b.service.ResetIFTSTA(t.Context(), "operator", o.ID, ""); !errors.As(err, &nothing) || nothing.Order.ID != o.ID {
+		if _, err := b.service.ResetIFTSTA(t.Context(), Call{Actor: "operator"}, o.ID, ""); !errors.As(err, &nothing) || nothing.Order.ID != o.ID {
 			t.Errorf("reset of the %s order = %v, want nothing to reset", b.get(t, o.ID).Status, err)
 		}
 	}
 	foreign := newBenchOn(t, b.pool, "9900357000011")
-	if err := foreign.service.ResetIFTSTA(t.Context(), "operator", sent.ID, ""); !errors.Is(err, ErrNotFound) {
+	if _, err := foreign.service.ResetIFTSTA(t.Context(), Call{Actor: "operator"}, sent.ID, ""); !errors.Is(err, ErrNotFound) {
 		t.Errorf("reset by another tenant = %v, want not found", err)
 	}
-	wantInvalid(t, b.service.ResetIFTSTA(t.Context(), "operator", sent.ID, "\x00"), SubjectReport, "reason")
+	wantInvalid(t, second(b.service.ResetIFTSTA(t.Context(), Call{Actor: "operator"}, sent.ID, "\x00")), SubjectReport, "reason")
 }
 
 func TestWhoCallsOffAResetOfManyStopsIt(t *testing.T) {
@@ -161,7 +161,7 @@ func TestAnOddRowCanBeReset(t *testing.T) {
 	b := newBench(t)
 	id := b.backlog(t, 1)[0]
 	b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 8, fruehestens_am = 'infinity', created_at = '-infinity'`)
-	if err := b.service.ResetIFTSTA(t.Context(), "operator", id, ""); err != nil {
+	if _, err := b.service.ResetIFTSTA(t.Context(), Call{Actor: "operator"}, id, ""); err != nil {
 		t.Fatal(err)
 	}
 	drain(t, b.worker())

@@ -197,7 +197,7 @@ func TestTheWorkerRecordsWhatAReportCouldNot(t *testing.T) {
 	b.away(t, 2)
 	w := b.worker()
 	b.service.unrecorded.accept(true) // as Run does
-	report, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{})
+	report, err := b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{})
 	if err != nil || report.IFTSTA != DispatchUnknown {
 		t.Fatalf("Execute = %+v, %v; want recorded, dispatch not promised", report, err)
 	}
@@ -218,7 +218,7 @@ func TestAReportWithoutAWorkerLeavesTheRestToTheLease(t *testing.T) {
 	b := newBench(t)
 	order := b.receive(t, pidSperrauftrag, testMalo)
 	b.away(t, 1)
-	if _, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{}); err != nil {
+	if _, err := b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{}); err != nil {
 		t.Fatal(err)
 	}
 	if left := b.service.unrecorded.take(); len(left) != 0 {

@@ -66,7 +66,7 @@ func (b *bench) failedDispatch(t *testing.T, fault makodtest.Fault) Order {
 	t.Helper()
 	order := b.receive(t, pidSperrauftrag, testMalo)
 	b.makod.FailNext(1, fault)
-	if _, err := b.service.Execute(t.Context(), "team", order.ID, ExecuteReport{Note: "done"}); err != nil {
+	if _, err := b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{Note: "done"}); err != nil {
 		t.Fatal(err)
 	}
 	b.due(t)
@@ -323,7 +323,7 @@ func TestTheWorkerOfThisProcessWakesAfterAReset(t *testing.T) {
 	if err := b.makod.WaitEnded(patient(t), 1); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.service.ResetIFTSTA(t.Context(), "operator", ids[1], ""); err != nil {
+	if _, err := b.service.ResetIFTSTA(t.Context(), Call{Actor: "operator"}, ids[1], ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.makod.WaitEnded(patient(t), 2); err != nil {

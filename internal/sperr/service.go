@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -15,11 +14,16 @@ import (
 	"sperrd/internal/loop"
 	"sperrd/internal/makod"
 	"sperrd/internal/outbox"
+	"sperrd/internal/transaction"
 	"sperrd/internal/werktag"
 )
 
-// writeTimeout bounds what one call does in the database.
-const writeTimeout = 10 * time.Second
+const (
+	// writeTimeout bounds what one call does in the database.
+	writeTimeout = 10 * time.Second
+	// connectionTimeout bounds how long it waits for a connection before that.
+	connectionTimeout = 5 * time.Second
+)
 
 // Options are the settings of a Service.
 type Options struct {
@@ -30,6 +34,8 @@ type Options struct {
 	FirstBackoff      time.Duration    // wait after the first failed attempt
 	MaxBackoff        time.Duration    // the longest wait
 	MaxPerSecond      int              // commands to makod that the retry worker may send; 0: no limit
+	TwinWait          time.Duration    // how long a call waits for the answer of one with the same id that is under way
+	Retention         time.Duration    // how long an answer is kept after the last call that got it
 	EventsWritten     func()           // called after a commit that may have written events; nil: nobody cares
 	Now               func() time.Time // business time; leases run on the database's clock
 	Logger            *slog.Logger
@@ -47,6 +53,8 @@ type Service struct {
 	pace  *pace        // of commands to makod
 	retry *loop.Signal // wakes the retry worker of this process
 
+	transactions *transaction.Store
+
 	unrecorded unrecorded
 }
 
@@ -56,6 +64,7 @@ func NewService(pool *pgxpool.Pool, repo *Repository, client *makod.Client, opti
 		Options: options, pool: pool, repo: repo, makod: client,
 		in:   ingester{tenant: repo.tenant, calendar: options.Calendar, now: options.Now},
 		pace: newPace(options.MaxPerSecond), retry: loop.NewSignal(),
+		transactions: transaction.NewStore(pool, repo.tenant, options.Retention),
 	}
 }
 
@@ -67,12 +76,23 @@ func (s *Service) detached(ctx context.Context) (context.Context, context.Cancel
 	return context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 }
 
+func (s *Service) connection(ctx context.Context) (*pgxpool.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectionTimeout)
+	defer cancel()
+	return s.pool.Acquire(ctx)
+}
+
 // transact runs change in a transaction that a client which hangs up does not abort, and
 // tells of the events that it may have written.
 func (s *Service) transact(ctx context.Context, change func(ctx context.Context, tx pgx.Tx) error) error {
 	ctx, cancel := s.detached(ctx)
 	defer cancel()
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return change(ctx, tx) })
+	conn, err := s.connection(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return change(ctx, tx) })
 	if err == nil && s.EventsWritten != nil {
 		s.EventsWritten()
 	}
@@ -80,25 +100,44 @@ func (s *Service) transact(ctx context.Context, change func(ctx context.Context,
 }
 
 // Create queues an operator's order. It has no market process, so that nobody is
-// owed an IFTSTA. Input against a rule is a *ValidationError.
-func (s *Service) Create(ctx context.Context, actor string, request NewOrder) (Order, error) {
-	order, err := request.order(s.repo.tenant, s.Calendar, s.now())
-	if err != nil {
-		return Order{}, err
+// owed an IFTSTA. Input against a rule is a *ValidationError. Other errors and
+// concurrency are those of Execute.
+func (s *Service) Create(ctx context.Context, call Call, request NewOrder) (Result, error) {
+	order, invalid := request.order(s.repo.tenant, s.Calendar, s.now())
+	if invalid != nil && call.Attempt == nil {
+		return Result{}, invalid
 	}
-	err = s.transact(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		order, _, err = s.add(ctx, tx, order, actor)
-		return err
+	return s.once(ctx, call, func(ctx context.Context, tx pgx.Tx) (Result, error) {
+		if invalid != nil {
+			return Result{}, invalid
+		}
+		order.ErstelltTransaktion = call.logicalID()
+		stored, inserted, err := s.add(ctx, tx, call, order)
+		if err != nil || inserted {
+			return Result{Order: stored}, err
+		}
+		return s.createdBefore(ctx, tx, call, order)
 	})
-	if err != nil {
-		return Order{}, err
-	}
-	return order, nil
 }
 
-// add writes a new order, its history and its event. inserted is false where the
-// process already has an order.
-func (s *Service) add(ctx context.Context, tx pgx.Tx, order Order, actor string) (stored Order, inserted bool, err error) {
+// createdBefore is the result of a call that has created its order already, although
+// nothing but the order itself remembers that.
+func (s *Service) createdBefore(ctx context.Context, tx pgx.Tx, call Call, request Order) (Result, error) {
+	order, actor, err := s.repo.createdIn(ctx, tx, call.Attempt.Initial)
+	switch {
+	case err != nil:
+		return Result{}, err
+	case actor != call.Actor:
+		return Result{}, &transaction.ConflictError{Reason: transaction.ReasonPrincipal}
+	case !order.asksFor(request):
+		return Result{}, &transaction.ConflictError{Reason: transaction.ReasonContent}
+	}
+	return Result{Order: order, rebuilt: true}, nil
+}
+
+// add writes a new order, its history and its event. inserted is false where its process,
+// or the call that creates it, already has an order.
+func (s *Service) add(ctx context.Context, tx pgx.Tx, call Call, order Order) (stored Order, inserted bool, err error) {
 	open, err := s.repo.openTypes(ctx, tx, order.MaloID)
 	if err != nil {
 		return Order{}, false, err
@@ -114,41 +153,73 @@ func (s *Service) add(ctx context.Context, tx pgx.Tx, order Order, actor string)
 	if err != nil {
 		return Order{}, false, err
 	}
-	return stored, true, s.record(ctx, tx, e, change{order: stored, actor: actor, action: actionCreated, at: stored.CreatedAt})
+	return stored, true, s.record(ctx, tx, call, e, change{
+		order: stored, action: actionCreated, at: stored.CreatedAt, detail: deliveryOf(stored),
+	})
+}
+
+// deliveryOf is what brought a market order, for its history.
+func deliveryOf(o Order) map[string]any {
+	detail := map[string]any{}
+	if o.WebhookID != nil {
+		detail["webhook_id"] = *o.WebhookID
+	}
+	if o.EventID != nil {
+		detail["event_id"] = *o.EventID
+	}
+	return detail
 }
 
 // Cancel withdraws a pending order; no IFTSTA follows. It is ErrNotFound or a
-// *NotPendingError where there is nothing to withdraw.
-func (s *Service) Cancel(ctx context.Context, actor string, id uuid.UUID, reason string) error {
-	invalid := &ValidationError{Subject: SubjectReport}
-	reason = strings.TrimSpace(reason)
-	checkText(invalid, "reason", reason, maxFreeText)
-	if err := invalid.err(); err != nil {
-		return err
+// *NotPendingError where there is nothing to withdraw. Other errors and concurrency are
+// those of Execute.
+func (s *Service) Cancel(ctx context.Context, call Call, id uuid.UUID, reason string) (Result, error) {
+	reason, invalid := repairReason(reason)
+	if invalid != nil && call.Attempt == nil {
+		return Result{}, invalid
 	}
-	at := s.now()
-	var detail map[string]any
+	detail := map[string]any{}
 	if reason != "" {
-		detail = map[string]any{"reason": reason}
+		detail["reason"] = reason
 	}
-	return s.transact(ctx, func(ctx context.Context, tx pgx.Tx) error {
+	return s.once(ctx, call, func(ctx context.Context, tx pgx.Tx) (Result, error) {
+		if invalid != nil {
+			return Result{}, invalid
+		}
+		at := s.now()
 		order, ok, err := s.repo.cancel(ctx, tx, id, at)
 		if err != nil {
-			return err
+			return Result{}, err
 		}
 		if !ok {
 			return s.lostRace(ctx, tx, id)
 		}
 		e, err := storniert(order, at)
 		if err != nil {
-			return err
+			return Result{}, err
 		}
-		return s.record(ctx, tx, e, change{order: order, actor: actor, action: actionCancelled, from: StatusPending, detail: detail, at: at})
+		return Result{Order: order}, s.record(ctx, tx, call, e, change{
+			order: order, action: actionCancelled, from: StatusPending, detail: detail, at: at,
+		})
 	})
 }
 
-// record writes the event and the history line of a change in its transaction.
-func (s *Service) record(ctx context.Context, tx pgx.Tx, e event.Event, c change) error {
+// record writes the event and the history line of a change in its transaction, and in
+// both of them which call has caused it.
+func (s *Service) record(ctx context.Context, tx pgx.Tx, call Call, e event.Event, c change) error {
+	c.actor = call.Actor
+	reference := text(c.order.EventID)
+	if a := call.Attempt; a != nil {
+		reference, c.transactionID = transaction.Shown(a.Initial), transaction.Shown(a.ID)
+		e.SetExtension(extensionTransaction, c.transactionID)
+		if a.Initial != a.ID {
+			c.detail["initial_transaction_id"] = reference
+		}
+		if a.Reference != "" {
+			c.detail["reference_id"] = a.Reference
+		}
+	}
+	refer(&e, reference)
 	if err := s.repo.appendHistory(ctx, tx, c); err != nil {
 		return err
 	}

@@ -286,17 +286,17 @@ func changeOrders(ctx context.Context, b *bench, random *rand.Rand) error {
 
 // useService takes an order from its arrival to one of its ends, or leaves it open.
 func useService(ctx context.Context, b *bench, random *rand.Rand) error {
-	o, err := b.service.Create(ctx, "operator", NewOrder{MaloID: testMalo, LieferantID: testLF, OrderType: "sperrung"})
+	created, err := b.service.Create(ctx, Call{Actor: "operator"}, NewOrder{MaloID: testMalo, LieferantID: testLF, OrderType: "sperrung"})
 	if err != nil {
 		return err
 	}
 	switch random.IntN(4) {
 	case 0:
-		return second(b.service.Execute(ctx, "field", o.ID, ExecuteReport{}))
+		return second(b.service.Execute(ctx, Call{Actor: "field"}, created.Order.ID, ExecuteReport{}))
 	case 1:
-		return second(b.service.Fail(ctx, "field", o.ID, FailReport{Reason: "x", Endgueltig: true}))
+		return second(b.service.Fail(ctx, Call{Actor: "field"}, created.Order.ID, FailReport{Reason: "x", Endgueltig: true}))
 	case 2:
-		return b.service.Cancel(ctx, "operator", o.ID, "")
+		return second(b.service.Cancel(ctx, Call{Actor: "operator"}, created.Order.ID, ""))
 	}
 	return nil
 }
