@@ -55,11 +55,14 @@ const roleNetzbetreiber = "NB"
 
 type callerKey struct{}
 
-// actor is who does what a REST call does, for the history of the order.
-func actor(r *http.Request) string {
+// caller is who calls; nobody on a route that is open to everybody.
+func caller(r *http.Request) authn.Claims {
 	c, _ := r.Context().Value(callerKey{}).(authn.Claims)
-	return c.Subject
+	return c
 }
+
+// actor is who does what a REST call does, for the history of the order.
+func actor(r *http.Request) string { return caller(r).Subject }
 
 // admit lets a request through to its handler, or says why not. It reads nothing but
 // the header: whoever may not do something learns nothing about the order either.

@@ -41,6 +41,10 @@ type Options struct {
 	// MCPParallel is how many messages of MCP are answered at the same time, 1 at least.
 	// Each may read a thousand orders and hold them in memory several times.
 	MCPParallel int
+	// IdempotencyRetention is how old the creationDateTime of a call may be: for so long
+	// calls are recognised. IdempotencyRequired refuses those that cannot be.
+	IdempotencyRetention time.Duration
+	IdempotencyRequired  bool
 	// Warnings are what readiness tells an operator.
 	Warnings []string
 	// Ready is nil while the service can do its work.

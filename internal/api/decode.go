@@ -14,26 +14,26 @@ import (
 
 // decode reads a body that is one JSON object into v, which is strict: a member that
 // v does not know, in whatever case, or that comes twice is a fault, since it would be
-// a report that says something else than it seems to.
-func (s *server) decode(r *http.Request, v any) error {
+// a report that says something else than it seems to. The body is returned as it came.
+func (s *server) decode(r *http.Request, v any) ([]byte, error) {
 	body, err := s.readBody(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(body) == 0 {
-		return &fault{kind: errInvalidBody, detail: "The request has no body; one JSON object is needed."}
+		return nil, &fault{kind: errInvalidBody, detail: "The request has no body; one JSON object is needed."}
 	}
-	return decodeObject(r.Header, body, v)
+	return body, decodeObject(r.Header, body, v)
 }
 
 // decodeOptional is decode for a body that may be absent: that stands for {} and
 // needs no content type.
-func (s *server) decodeOptional(r *http.Request, v any) error {
+func (s *server) decodeOptional(r *http.Request, v any) ([]byte, error) {
 	body, err := s.readBody(r)
 	if err != nil || len(body) == 0 {
-		return err
+		return nil, err
 	}
-	return decodeObject(r.Header, body, v)
+	return body, decodeObject(r.Header, body, v)
 }
 
 func decodeObject(h http.Header, body []byte, v any) error {

@@ -12,6 +12,7 @@ import (
 	"sperrd/internal/authz"
 	"sperrd/internal/postgres"
 	"sperrd/internal/sperr"
+	"sperrd/internal/transaction"
 	"sperrd/internal/webhook"
 )
 
@@ -26,6 +27,23 @@ var (
 	errUnavailable          = errors.New("unavailable")
 	errForeignOrigin        = errors.New("foreign origin")
 )
+
+// errNoIdentifiers answers a call without identifiers where each must have them.
+var errNoIdentifiers = &fault{
+	kind:   errInvalidTransactionHeader,
+	detail: "This service takes a call that changes something only with transactionId and creationDateTime, or with an Idempotency-Key.",
+	fields: []sperr.FieldError{{Field: headerTransactionID, Reason: "is missing"}},
+}
+
+// conflictDetails say in what a call differs from the first one of its transaction. They
+// say nothing of whose that one was, nor of its answer.
+var conflictDetails = map[transaction.Reason]string{
+	transaction.ReasonPrincipal: "The transaction id is taken. Nothing was done.",
+	transaction.ReasonOperation: "The transaction id was used on another route or order. Nothing was done.",
+	transaction.ReasonContent: "The first call of this transaction had another body or referenceId. Nothing was done. " +
+		"A corrected call is a new transaction.",
+	transaction.ReasonBound: "The transactionId was used for another operation than initialTransactionId names. Nothing was done.",
+}
 
 // errForeignPage tells nothing about the caller that its browser does not know.
 var errForeignPage = &fault{kind: errForeignOrigin, detail: "A web page of another origin may not call this."}
@@ -53,6 +71,7 @@ var kinds = []kind{
 	{http.StatusBadRequest, "invalid_json", "The body is not JSON", "", is(errInvalidJSON)},
 	{http.StatusBadRequest, "invalid_body", "The body has the wrong shape", "", is(errInvalidBody)},
 	{http.StatusBadRequest, "invalid_parameter", "A query parameter is not usable", "", is(errInvalidParameter, sperr.ErrCursor)},
+	{http.StatusBadRequest, "invalid_transaction_header", "The headers of the transaction are not usable", "", is(errInvalidTransactionHeader)},
 	{http.StatusUnauthorized, "invalid_signature", "The signature is not valid", "The request carries no valid Standard Webhooks signature.", is(webhook.ErrSignature)},
 	{http.StatusUnauthorized, "unauthenticated", "Not authenticated", "The token is not valid here.", is(authn.ErrUnauthenticated)},
 	{http.StatusForbidden, "forbidden", "Not permitted", "The caller may not do this.", is(authz.ErrForbidden, errForeignOrigin)},
@@ -60,6 +79,8 @@ var kinds = []kind{
 	{http.StatusMethodNotAllowed, "method_not_allowed", "Method not allowed", "", is(errMethodNotAllowed)},
 	{http.StatusConflict, "order_not_pending", "The order is closed", "", as[*sperr.NotPendingError]},
 	{http.StatusConflict, "nothing_to_reset", "No IFTSTA is outstanding", "", as[*sperr.NothingToResetError]},
+	{http.StatusConflict, "transaction_conflict", "The transaction id belongs to another call", "", as[*transaction.ConflictError]},
+	{http.StatusConflict, "transaction_in_progress", "The transaction is in progress", "A call of this transaction is being worked on. Send this one again.", is(transaction.ErrInProgress)},
 	{http.StatusConflict, "process_conflict", "The event contradicts the order of its process", "", as[*sperr.ProcessConflictError]},
 	{http.StatusRequestEntityTooLarge, "body_too_large", "The body is too large", "A body may have 1 MiB.", is(errBodyTooLarge)},
 	{http.StatusUnsupportedMediaType, "unsupported_media_type", "Unsupported media type", "", is(errUnsupportedMediaType)},
@@ -165,6 +186,9 @@ func (p *problem) describe(err error) {
 		p.Detail = fmt.Sprintf("The order is %s and takes no further report.", o.Status)
 		p.OrderStatus, p.ExecutedAt, p.IFTSTADispatchedAt = o.Status, o.ExecutedAt, o.IFTSTADispatchedAt
 		p.LetzterVersuchAm = o.LetzterVersuchAm
+	}
+	if conflict, ok := errors.AsType[*transaction.ConflictError](err); ok {
+		p.Detail = conflictDetails[conflict.Reason]
 	}
 	if nothing, ok := errors.AsType[*sperr.NothingToResetError](err); ok {
 		p.Detail = "The order has no IFTSTA outstanding: " + nothing.Reason() + "."

@@ -37,7 +37,7 @@ func WaitForTurn(ctx context.Context, wait time.Duration) error {
 // NewHandlerOfNobody serves a route at / of which nothing says who may call it.
 func NewHandlerOfNobody(o Options, h func(http.ResponseWriter, *http.Request) error) http.Handler {
 	s := newServer(o)
-	s.routes = []route{{http.MethodGet, "/", access{}, h}}
+	s.routes = []route{{http.MethodGet, "/", access{}, reads(h)}}
 	return s.router()
 }
 

@@ -38,6 +38,8 @@ const (
 
 	orders  = "/api/v1/sperr-orders"
 	rejects = "/api/v1/webhook-rejects"
+
+	retention = 90 * 24 * time.Hour
 )
 
 // now is Thursday 2026-09-03, 10:00 in Berlin.
@@ -58,6 +60,7 @@ type settings struct {
 	handler  func(api.Options) http.Handler
 	server   func(*http.Server)
 	poolSize int // 0: that of postgrestest.New
+	twinWait time.Duration
 }
 
 func newBench(t *testing.T, changes ...func(*settings)) *bench {
@@ -75,9 +78,9 @@ func newBench(t *testing.T, changes ...func(*settings)) *bench {
 		t.Fatal(err)
 	}
 	set := settings{
-		options: api.Options{Tenant: tenant, Verifier: verifier, Authorizer: authorizer, Now: clock, Logger: logger},
+		options: api.Options{Tenant: tenant, Verifier: verifier, Authorizer: authorizer, Now: clock, Logger: logger, IdempotencyRetention: retention},
 		handler: api.NewHandler,
-		server:  func(*http.Server) {},
+		server:  func(*http.Server) {}, twinWait: 3 * time.Second,
 	}
 	for _, change := range changes {
 		change(&set)
@@ -95,7 +98,7 @@ func newBench(t *testing.T, changes ...func(*settings)) *bench {
 	t.Cleanup(client.Close)
 	set.options.Repository = sperr.NewRepository(b.pool, tenant, 8)
 	set.options.Service = sperr.NewService(b.pool, set.options.Repository, client, sperr.Options{
-		Calendar: werktag.BDEW(), PruefschrittCheck: sperr.PruefschrittRefuse,
+		Calendar: werktag.BDEW(), PruefschrittCheck: sperr.PruefschrittRefuse, TwinWait: set.twinWait, Retention: retention,
 		RequestTimeout: 30 * time.Second, Lease: 60 * time.Second, FirstBackoff: 30 * time.Second, MaxBackoff: 2 * time.Hour,
 		Now: clock, Logger: logger,
 	})

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"sperrd/internal/sperr"
+	"sperrd/internal/transaction"
 	"sperrd/internal/werktag"
 )
 
@@ -141,25 +143,36 @@ type newOrder struct {
 	Hinweis string `json:"hinweis"`
 }
 
-func (s *server) handleCreate(w http.ResponseWriter, r *http.Request) error {
+func (s *server) readCreate(r *http.Request) (change, error) {
 	if _, err := readParameters(r); err != nil {
-		return err
+		return change{}, err
 	}
-	var body newOrder
-	if err := s.decode(r, &body); err != nil {
-		return err
-	}
-	ctx, cancel := bounded(r)
-	defer cancel()
-	order, err := s.Service.Create(ctx, actor(r), sperr.NewOrder{
-		MaloID: body.MaloID, LieferantID: body.LieferantID, OrderType: body.OrderType, ProcessID: body.ProcessID,
-		AusfuehrungAm: body.AusfuehrungAm, FruehestensAm: body.FruehestensAm, Arbeitszeit: body.Arbeitszeit,
-		Treffpunkt: sperr.Treffpunkt(body.Treffpunkt), Hinweis: body.Hinweis,
-	})
+	var order newOrder
+	body, err := s.decode(r, &order)
 	if err != nil {
-		return err
+		return change{}, err
 	}
-	noteOrder(r, order.ID)
-	w.Header().Set("Location", ordersPath+"/"+order.ID.String())
-	return writeJSON(w, http.StatusCreated, order)
+	request := sperr.NewOrder{
+		MaloID: order.MaloID, LieferantID: order.LieferantID, OrderType: order.OrderType, ProcessID: order.ProcessID,
+		AusfuehrungAm: order.AusfuehrungAm, FruehestensAm: order.FruehestensAm, Arbeitszeit: order.Arbeitszeit,
+		Treffpunkt: sperr.Treffpunkt(order.Treffpunkt), Hinweis: order.Hinweis,
+	}
+	return change{
+		body: body, answer: answerCreated,
+		do: func(ctx context.Context, call sperr.Call) (sperr.Result, error) {
+			return s.Service.Create(ctx, call, request)
+		},
+	}, nil
 }
+
+func answerCreated(result sperr.Result) (transaction.Answer, error) {
+	answer, err := newAnswer(http.StatusCreated, "application/json", result.Order)
+	if err != nil {
+		return transaction.Answer{}, err
+	}
+	answer.Header["Location"] = orderPath(result.Order.ID)
+	return answer, nil
+}
+
+// orderPath is where an order is read.
+func orderPath(id uuid.UUID) string { return ordersPath + "/" + id.String() }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"sperrd/internal/sperr"
+	"sperrd/internal/transaction"
 )
 
 // recorded is the body of a 202: the report is kept, and the Lieferant is not told
@@ -29,107 +30,107 @@ const (
 		"Nothing has been reported to the Lieferant."
 )
 
-// writeReport answers a field report.
-func writeReport(w http.ResponseWriter, report sperr.Report) error {
-	order := report.Order
+// answerReport answers a field report.
+func answerReport(result sperr.Result) (transaction.Answer, error) {
+	order := result.Order
 	if order.Status == sperr.StatusPending {
 		note := noteFirstVisit
-		if report.Advice != "" {
-			note += " Note: " + report.Advice + "."
+		if result.Advice != "" {
+			note += " Note: " + result.Advice + "."
 		}
-		return writeJSON(w, http.StatusAccepted, recorded{
+		return newAnswer(http.StatusAccepted, "application/json", recorded{
 			Recorded: true, Status: order.Status, Sperrversuche: order.Sperrversuche, Note: note,
 		})
 	}
-	if report.IFTSTA == sperr.DispatchDone || !order.OwesIFTSTA() {
-		w.WriteHeader(http.StatusNoContent)
-		return nil
+	if result.IFTSTA == sperr.DispatchDone || !order.OwesIFTSTA() {
+		return noContent(), nil
 	}
 	note := noteQueued
-	if report.IFTSTA == sperr.DispatchUnknown {
+	if result.IFTSTA == sperr.DispatchUnknown {
 		note = noteUnknown
 	}
-	return writeJSON(w, http.StatusAccepted, recorded{Recorded: true, Status: order.Status, Note: note})
+	return newAnswer(http.StatusAccepted, "application/json", recorded{Recorded: true, Status: order.Status, Note: note})
 }
 
-func (s *server) handleExecute(w http.ResponseWriter, r *http.Request) error {
+// answerDone answers what has nothing to tell.
+func answerDone(sperr.Result) (transaction.Answer, error) { return noContent(), nil }
+
+func (s *server) readExecute(r *http.Request) (change, error) {
 	id, err := orderID(r)
 	if err != nil {
-		return err
+		return change{}, err
 	}
-	var body struct {
+	var report struct {
 		Note             string  `json:"note"`
 		ExecutedAt       *string `json:"executed_at"`
 		PruefschrittCode *string `json:"pruefschritt_code"`
 	}
-	if err := s.decodeOptional(r, &body); err != nil {
-		return err
-	}
-	ctx, cancel := bounded(r)
-	defer cancel()
-	report, err := s.Service.Execute(ctx, actor(r), id, sperr.ExecuteReport{
-		Note: body.Note, ExecutedAt: body.ExecutedAt, PruefschrittCode: body.PruefschrittCode,
-	})
+	body, err := s.decodeOptional(r, &report)
 	if err != nil {
-		return err
+		return change{}, err
 	}
-	return writeReport(w, report)
+	return change{
+		orderID: id, body: body, answer: answerReport,
+		do: func(ctx context.Context, call sperr.Call) (sperr.Result, error) {
+			return s.Service.Execute(ctx, call, id, sperr.ExecuteReport{
+				Note: report.Note, ExecutedAt: report.ExecutedAt, PruefschrittCode: report.PruefschrittCode,
+			})
+		},
+	}, nil
 }
 
-func (s *server) handleFail(w http.ResponseWriter, r *http.Request) error {
+func (s *server) readFail(r *http.Request) (change, error) {
 	id, err := orderID(r)
 	if err != nil {
-		return err
+		return change{}, err
 	}
-	var body struct {
+	var report struct {
 		Reason           string  `json:"reason"`
 		PruefschrittCode *string `json:"pruefschritt_code"`
 		Endgueltig       bool    `json:"endgueltig"`
 		VersuchAm        *string `json:"versuch_am"`
 	}
-	if err := s.decode(r, &body); err != nil {
-		return err
-	}
-	ctx, cancel := bounded(r)
-	defer cancel()
-	report, err := s.Service.Fail(ctx, actor(r), id, sperr.FailReport{
-		Reason: body.Reason, PruefschrittCode: body.PruefschrittCode, Endgueltig: body.Endgueltig, VersuchAm: body.VersuchAm,
-	})
+	body, err := s.decode(r, &report)
 	if err != nil {
-		return err
+		return change{}, err
 	}
-	return writeReport(w, report)
+	return change{
+		orderID: id, body: body, answer: answerReport,
+		do: func(ctx context.Context, call sperr.Call) (sperr.Result, error) {
+			return s.Service.Fail(ctx, call, id, sperr.FailReport{
+				Reason: report.Reason, PruefschrittCode: report.PruefschrittCode, Endgueltig: report.Endgueltig, VersuchAm: report.VersuchAm,
+			})
+		},
+	}, nil
 }
 
-func (s *server) handleCancel(w http.ResponseWriter, r *http.Request) error {
-	return s.withReason(w, r, s.Service.Cancel)
+func (s *server) readCancel(r *http.Request) (change, error) {
+	return s.withReason(r, s.Service.Cancel)
 }
 
-// handleResetIFTSTA begins a new cycle of attempts for an outcome that its Lieferant
+// readResetIFTSTA begins a new cycle of attempts for an outcome that its Lieferant
 // does not know yet.
-func (s *server) handleResetIFTSTA(w http.ResponseWriter, r *http.Request) error {
-	return s.withReason(w, r, s.Service.ResetIFTSTA)
+func (s *server) readResetIFTSTA(r *http.Request) (change, error) {
+	return s.withReason(r, s.Service.ResetIFTSTA)
 }
 
-// withReason does what takes an order and, in an optional body, the reason for it.
+// withReason reads what takes an order and, in an optional body, the reason for it.
 func (s *server) withReason(
-	w http.ResponseWriter, r *http.Request, do func(ctx context.Context, actor string, id uuid.UUID, reason string) error,
-) error {
+	r *http.Request, do func(ctx context.Context, call sperr.Call, id uuid.UUID, reason string) (sperr.Result, error),
+) (change, error) {
 	id, err := orderID(r)
 	if err != nil {
-		return err
+		return change{}, err
 	}
-	var body struct {
+	var why struct {
 		Reason string `json:"reason"`
 	}
-	if err := s.decodeOptional(r, &body); err != nil {
-		return err
+	body, err := s.decodeOptional(r, &why)
+	if err != nil {
+		return change{}, err
 	}
-	ctx, cancel := bounded(r)
-	defer cancel()
-	if err := do(ctx, actor(r), id, body.Reason); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return change{
+		orderID: id, body: body, answer: answerDone,
+		do: func(ctx context.Context, call sperr.Call) (sperr.Result, error) { return do(ctx, call, id, why.Reason) },
+	}, nil
 }

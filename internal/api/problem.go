@@ -14,6 +14,7 @@ import (
 	"sperrd/internal/authn"
 	"sperrd/internal/authz"
 	"sperrd/internal/sperr"
+	"sperrd/internal/transaction"
 )
 
 // problem is the body of every failure (RFC 9457). The members after Errors are
@@ -36,12 +37,21 @@ type problem struct {
 // hand over, shorter than a person waits.
 const retryAfter = "5"
 
+// retryTransactionAfter is what a call is asked to wait, in seconds, for another one of
+// its transaction.
+const retryTransactionAfter = "1"
+
+const problemType = "application/problem+json"
+
 // writeError answers a failure. The cause of a 5xx goes into the line of the
 // request, and nowhere else.
 func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	e := entryOf(r.Context())
 	e.add(slog.String("code", p.Code))
+	if errors.Is(err, transaction.ErrInProgress) {
+		w.Header().Set("Retry-After", retryTransactionAfter)
+	}
 	switch p.Status {
 	case http.StatusInternalServerError:
 		e.raise(slog.LevelError)
@@ -52,6 +62,9 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("Retry-After", retryAfter)
 		if changesAnOrder(e.action) && !errors.Is(err, authn.ErrUnavailable) {
 			p.Detail = detailUnknown
+			if e.keyed {
+				p.Detail = detailUnknownKeyed
+			}
 		}
 	case http.StatusUnauthorized:
 		if errors.Is(err, authn.ErrUnauthenticated) {
@@ -67,7 +80,8 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 		// The rest of the body is not read: it must not be taken for a next request.
 		w.Header().Set("Connection", "close")
 	}
-	_ = writeBody(w, p.Status, "application/problem+json", p) // a problem always marshals
+	answer, _ := newAnswer(p.Status, problemType, p) // a problem always marshals
+	writeAnswer(w, answer)
 }
 
 // challenge says how to authenticate (RFC 6750, 3).
@@ -84,26 +98,45 @@ func challenge(err error) string {
 const detailUnknown = "The service cannot answer now, and the call may have taken effect. " +
 	"Read the order before the call is repeated."
 
+// detailUnknownKeyed is the same for a call that is recognised when it comes again.
+const detailUnknownKeyed = "The service cannot answer now, and the call may have taken effect. " +
+	"Repeat it as the same transaction: it takes effect once."
+
 func changesAnOrder(action string) bool {
 	return action == actionCreate || action == actionExecute || action == actionCancel
 }
 
 // writeJSON answers with v.
 func writeJSON(w http.ResponseWriter, status int, v any) error {
-	return writeBody(w, status, "application/json", v)
+	answer, err := newAnswer(status, "application/json", v)
+	if err != nil {
+		return err
+	}
+	writeAnswer(w, answer)
+	return nil
 }
 
-// writeBody marshals before it writes, so that an answer is whole or an error.
-func writeBody(w http.ResponseWriter, status int, contentType string, v any) error {
+// newAnswer marshals v before anything is written, so that an answer is whole or an error.
+func newAnswer(status int, contentType string, v any) (transaction.Answer, error) {
 	// A caller's own broken text may stand in a problem.
 	body, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
-		return fmt.Errorf("marshal an answer: %w", err)
+		return transaction.Answer{}, fmt.Errorf("marshal an answer: %w", err)
 	}
-	w.Header().Set("Content-Type", contentType)
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that has gone: nobody to tell
-	return nil
+	return transaction.Answer{Status: status, Header: map[string]string{"Content-Type": contentType}, Body: body}, nil
+}
+
+// noContent is the answer of which the status says everything.
+func noContent() transaction.Answer {
+	return transaction.Answer{Status: http.StatusNoContent, Header: map[string]string{}}
+}
+
+func writeAnswer(w http.ResponseWriter, a transaction.Answer) {
+	for name, value := range a.Header {
+		w.Header().Set(name, value)
+	}
+	w.WriteHeader(a.Status)
+	_, _ = w.Write(a.Body) // a client that has gone: nobody to tell
 }
 
 // printable makes text of a caller fit for an answer, a log line and a column: valid

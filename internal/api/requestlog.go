@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ const headerRequestID = "X-Request-Id"
 // identifiers of households. It belongs to the goroutine of its request.
 type entry struct {
 	action string
+	keyed  bool // the call is recognised when it comes again
 	level  slog.Level
 	attrs  []slog.Attr
 	answer middleware.WrapResponseWriter
@@ -36,6 +38,11 @@ func entryOf(ctx context.Context) *entry {
 }
 
 func (e *entry) add(attrs ...slog.Attr) { e.attrs = append(e.attrs, attrs...) }
+
+// has reports whether the line names key already.
+func (e *entry) has(key string) bool {
+	return slices.ContainsFunc(e.attrs, func(a slog.Attr) bool { return a.Key == key })
+}
 
 // raise makes the line at least as loud as level.
 func (e *entry) raise(level slog.Level) { e.level = max(e.level, level) }

@@ -24,31 +24,31 @@ type route struct {
 	method  string
 	pattern string
 	access  access
-	handle  handler
+	serving
 }
 
-// table is every route there is.
+// table is every route there is. A route that changes something is served by once.
 func (s *server) table() []route {
 	return []route{
-		{http.MethodPost, "/webhook", openFor("its Standard Webhooks signature authenticates makod, which has no token of this service"), s.handleWebhook},
+		{http.MethodPost, "/webhook", openFor("its Standard Webhooks signature authenticates makod, which has no token of this service"), unkeyed(s.handleWebhook, "the market process of an event is its key, under whatever id it is delivered")},
 
-		{http.MethodGet, ordersPath, needs(actionRead), s.handleList},
-		{http.MethodPost, ordersPath, needs(actionCreate), s.handleCreate},
-		{http.MethodGet, ordersPath + "/stats", needs(actionRead), s.handleStats},
-		{http.MethodGet, ordersPath + "/{id}", needs(actionRead), s.handleOrder},
-		{http.MethodGet, ordersPath + "/{id}/history", needs(actionRead), s.handleHistory},
-		{http.MethodPut, ordersPath + "/{id}/execute", needs(actionExecute), s.handleExecute},
-		{http.MethodPut, ordersPath + "/{id}/fail", needs(actionExecute), s.handleFail},
-		{http.MethodPut, ordersPath + "/{id}/cancel", needs(actionCancel), s.handleCancel},
-		{http.MethodPost, ordersPath + "/{id}/iftsta/reset", needs(actionExecute), s.handleResetIFTSTA},
+		{http.MethodGet, ordersPath, needs(actionRead), reads(s.handleList)},
+		{http.MethodPost, ordersPath, needs(actionCreate), once(s.readCreate)},
+		{http.MethodGet, ordersPath + "/stats", needs(actionRead), reads(s.handleStats)},
+		{http.MethodGet, ordersPath + "/{id}", needs(actionRead), reads(s.handleOrder)},
+		{http.MethodGet, ordersPath + "/{id}/history", needs(actionRead), reads(s.handleHistory)},
+		{http.MethodPut, ordersPath + "/{id}/execute", needs(actionExecute), once(s.readExecute)},
+		{http.MethodPut, ordersPath + "/{id}/fail", needs(actionExecute), once(s.readFail)},
+		{http.MethodPut, ordersPath + "/{id}/cancel", needs(actionCancel), once(s.readCancel)},
+		{http.MethodPost, ordersPath + "/{id}/iftsta/reset", needs(actionExecute), once(s.readResetIFTSTA)},
 
-		{http.MethodGet, rejectsPath, needs(actionRead), s.handleRejects},
-		{http.MethodGet, rejectsPath + "/{id}", needs(actionRead), s.handleReject},
+		{http.MethodGet, rejectsPath, needs(actionRead), reads(s.handleRejects)},
+		{http.MethodGet, rejectsPath + "/{id}", needs(actionRead), reads(s.handleReject)},
 
-		{http.MethodPost, mcpPath, needsOrMCPKey(actionRead), s.handleMCP},
+		{http.MethodPost, mcpPath, needsOrMCPKey(actionRead), unkeyed(s.handleMCP, "its tools change nothing")},
 
-		{http.MethodGet, "/health/live", openFor("an orchestrator has no token, and it learns nothing but that the process runs"), s.handleLive},
-		{http.MethodGet, "/health/ready", openFor("a load balancer has no token, and it learns whether to send requests here, and what is open to everybody anyway"), s.handleReady},
+		{http.MethodGet, "/health/live", openFor("an orchestrator has no token, and it learns nothing but that the process runs"), reads(s.handleLive)},
+		{http.MethodGet, "/health/ready", openFor("a load balancer has no token, and it learns whether to send requests here, and what is open to everybody anyway"), reads(s.handleReady)},
 	}
 }
 
@@ -67,12 +67,24 @@ func (s *server) router() *chi.Mux {
 	return mux
 }
 
-// answer serves a route to whom it is for, and writes what its handler could not.
+// answer serves a route to whom it is for, and writes what its handler could not. Who
+// calls is asked each time, before anything is looked up: a role may have been revoked.
 func (s *server) answer(route route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		entryOf(r.Context()).action = route.access.name()
+		var ids identifiers
+		var malformed error
+		if route.read != nil {
+			ids, malformed = s.identify(w, r)
+		}
 		admitted, err := s.admit(route.access, r)
-		if err == nil {
+		switch {
+		case err != nil:
+		case malformed != nil:
+			err = malformed
+		case route.read != nil:
+			err = s.serveOnce(w, admitted, route.read, ids)
+		default:
 			err = route.handle(w, admitted)
 		}
 		if err != nil {

@@ -28,8 +28,6 @@ const (
 )
 
 const (
-	// maxAhead is how far the clock of a caller may be ahead of ours.
-	maxAhead          = 5 * time.Minute
 	maxIdempotencyKey = 255 // characters
 	uuidLength        = 36  // characters
 )
@@ -184,7 +182,7 @@ func (r *headerReader) instant(name string, now time.Time, retention time.Durati
 	switch {
 	case err != nil || !instantForm.MatchString(text):
 		r.refuse(name, "must be an instant such as 2026-09-07T08:30:00.000Z")
-	case at.After(now.Add(maxAhead)):
+	case at.After(now.Add(transaction.FutureSkew)):
 		r.refuse(name, "lies more than 5 minutes in the future")
 	case at.Before(now.Add(-retention)):
 		r.refuse(name, fmt.Sprintf("is older than the %d hours for which calls are remembered", int64(retention/time.Hour)))

@@ -31,7 +31,7 @@ func (s *server) handleWebhook(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	receipt, err := s.receive(r, body)
+	receipt, err := s.receive(r, id, body)
 	if err != nil {
 		return s.keep(r, id, body, err)
 	}
@@ -60,7 +60,7 @@ func (s *server) verify(r *http.Request, body []byte) (string, error) {
 }
 
 // receive reads the event and hands it over.
-func (s *server) receive(r *http.Request, body []byte) (sperr.Receipt, error) {
+func (s *server) receive(r *http.Request, id string, body []byte) (sperr.Receipt, error) {
 	event, err := readEvent(r, body)
 	if err != nil {
 		return sperr.Receipt{}, err
@@ -69,7 +69,7 @@ func (s *server) receive(r *http.Request, body []byte) (sperr.Receipt, error) {
 	e.add(slog.String("event_id", printable(event.ID(), 100)))
 	ctx, cancel := bounded(r)
 	defer cancel()
-	receipt, err := s.Service.Receive(ctx, event)
+	receipt, err := s.Service.Receive(ctx, id, event)
 	if conflict, ok := errors.AsType[*sperr.ProcessConflictError](err); ok {
 		noteOrder(r, conflict.OrderID)
 	}
