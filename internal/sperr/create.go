@@ -1,11 +1,14 @@
 package sperr
 
 import (
+	"context"
 	"fmt"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
+	"sperrd/internal/transaction"
 	"sperrd/internal/werktag"
 )
 
@@ -112,4 +115,31 @@ func (o *Order) warnOperator() {
 	for _, part := range treffpunkt.parts() {
 		o.warn(latin1Warning("treffpunkt."+part.name, *part.value)...)
 	}
+}
+
+// createdBefore is the result of a call that has created its order already, although
+// nothing but the order itself remembers that.
+func (s *Service) createdBefore(ctx context.Context, tx pgx.Tx, call Call, request Order) (Result, error) {
+	order, actor, err := s.repo.createdIn(ctx, tx, call.Attempt.Initial)
+	switch {
+	case err != nil:
+		return Result{}, err
+	case actor != call.Actor:
+		return Result{}, &transaction.ConflictError{Reason: transaction.ReasonPrincipal}
+	case !order.asksFor(request):
+		return Result{}, &transaction.ConflictError{Reason: transaction.ReasonContent}
+	}
+	return Result{Order: order, rebuilt: true}, nil
+}
+
+// asksFor reports whether o is what request asks for.
+func (o Order) asksFor(request Order) bool {
+	return o.MaloID == request.MaloID && o.LieferantID == request.LieferantID && o.OrderType == request.OrderType &&
+		same(o.AusfuehrungAm, request.AusfuehrungAm) && same(o.FruehestensAm, request.FruehestensAm) &&
+		same(o.Arbeitszeit, request.Arbeitszeit) && same(o.Hinweis, request.Hinweis) && o.treffpunkt() == request.treffpunkt()
+}
+
+// same reports whether both are absent, or equal.
+func same[T comparable](a, b *T) bool {
+	return a == b || a != nil && b != nil && *a == *b
 }

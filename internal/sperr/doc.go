@@ -34,6 +34,14 @@
 //	cycle         the attempts from the report, or from a reset, until they are spent
 //	announced     told to the ERP once: past its Frist, or spent (columns *_eskaliert_at, *_escalated_at)
 //
+// The words of a call that comes again:
+//
+//	operation     what is done once, known by the id of its first call (logical id)
+//	call, attempt one call of an operation; a field device that has no answer makes another one
+//	twin          another call of an operation that is under way
+//	refusal       an answer in itself: it stays what it is for the operation
+//	provisional   the answer that stands if the call that asks makod dies
+//
 // # States
 //
 //	             Execute                        IFTSTA Z14
@@ -43,6 +51,7 @@
 //	 │  └─ Fail: first visit
 //	 └────────── Cancel ────────────▶ cancelled  (no IFTSTA)
 //
-// Read in this order: ingest.go, service.go, receive.go, outcome.go, iftsta.go,
-// iftsta_attempt.go, iftsta_record.go, retry.go, frist_scanner.go, repair.go.
+// Read in this order: ingest.go, service.go, once.go, receive.go, outcome.go, fail.go,
+// iftsta.go, iftsta_attempt.go, iftsta_record.go, retry.go, frist_scanner.go, repair.go,
+// forget.go.
 package sperr

@@ -187,18 +187,6 @@ func (o Order) reference(logicalID *string) string {
 	return text(o.EventID)
 }
 
-// asksFor reports whether o is what request asks for.
-func (o Order) asksFor(request Order) bool {
-	return o.MaloID == request.MaloID && o.LieferantID == request.LieferantID && o.OrderType == request.OrderType &&
-		same(o.AusfuehrungAm, request.AusfuehrungAm) && same(o.FruehestensAm, request.FruehestensAm) &&
-		same(o.Arbeitszeit, request.Arbeitszeit) && same(o.Hinweis, request.Hinweis) && o.treffpunkt() == request.treffpunkt()
-}
-
-// same reports whether both are absent, or equal.
-func same[T comparable](a, b *T) bool {
-	return a == b || a != nil && b != nil && *a == *b
-}
-
 // RequestedDate is the day the Lieferant asked for: DTM+203, else DTM+469.
 func (o Order) RequestedDate() *werktag.Date {
 	if o.AusfuehrungAm != nil {

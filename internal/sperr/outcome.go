@@ -3,34 +3,19 @@ package sperr
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"sperrd/internal/transaction"
 	"sperrd/internal/werktag"
 )
-
-// maxSperrversuche is how often the Netzbetreiber goes there within one order
-// (GPKE Teil 2 § 3.5.1.2 Nr. 5).
-const maxSperrversuche = 2
 
 // ExecuteReport is the field team's report that the act was done.
 type ExecuteReport struct {
 	Note             string
 	ExecutedAt       *string // RFC 3339 with offset; nil: now
 	PruefschrittCode *string
-}
-
-// FailReport is the field team's report of a visit in vain.
-type FailReport struct {
-	Reason           string // never blank
-	PruefschrittCode *string
-	Endgueltig       bool    // a legal or factual impossibility: no second visit
-	VersuchAm        *string // RFC 3339 with offset; nil: now
 }
 
 // closing is what a terminal report writes.
@@ -49,15 +34,6 @@ type closing struct {
 	transaktion         *string       // logical id of the call; nil: it has none
 	lease               time.Duration // how long the dispatch that follows may take
 	at                  time.Time
-}
-
-// visit is a failed visit that leaves the order pending.
-type visit struct {
-	visitedAt   time.Time
-	reason      string
-	transaktion *string // logical id of the call; nil: it has none
-	warnungen   []string
-	at          time.Time
 }
 
 // Execute records that the order was carried out and reports it to makod. Of
@@ -108,113 +84,6 @@ func (s *Service) executed(order Order, r ExecuteReport) (closing, error) {
 	return c, nil
 }
 
-// Fail records a visit in vain. The first one leaves the order pending, since the
-// Netzbetreiber owes a second; the second one closes it, and so does a first one
-// that is endgueltig or that met active refusal of access, after which no further
-// visit is made (GPKE Teil 2 § 3.5.1.1). A closed order is reported to makod.
-// Errors and concurrency are those of Execute.
-func (s *Service) Fail(ctx context.Context, call Call, id uuid.UUID, r FailReport) (Result, error) {
-	r.Reason = strings.TrimSpace(r.Reason)
-	return s.once(ctx, call, func(ctx context.Context, tx pgx.Tx) (result Result, err error) {
-		// Where another visit was recorded meanwhile, the report is judged again. There
-		// are at most maxSperrversuche of them, so this ends.
-		for err = errVisitMeanwhile; errors.Is(err, errVisitMeanwhile); {
-			result, err = s.failOnce(ctx, tx, call, id, r)
-		}
-		return result, err
-	})
-}
-
-// failOnce judges the report against the order as it stands and writes it. It is
-// errVisitMeanwhile where the order's count of visits is no longer the one judged.
-func (s *Service) failOnce(ctx context.Context, tx pgx.Tx, call Call, id uuid.UUID, r FailReport) (Result, error) {
-	order, err := s.repo.pending(ctx, tx, id)
-	if err != nil {
-		return Result{Order: order}, err
-	}
-	if call.Attempt != nil && text(order.LetzterVersuchTransaktion) == call.Attempt.Initial {
-		return visitedBefore(order, r)
-	}
-	f, err := s.failed(order, r)
-	if err != nil {
-		return Result{Order: order}, err
-	}
-	if !f.closes {
-		return s.recordVisit(ctx, tx, call, order, f)
-	}
-	return s.closeOrder(ctx, tx, call, order, f.closing)
-}
-
-// visitedBefore is the result of a call that has reported this very visit already,
-// although nothing but the order itself remembers that: it is no second visit.
-func visitedBefore(order Order, r FailReport) (Result, error) {
-	if r.Reason != text(order.LetzterVersuchGrund) {
-		return Result{}, &transaction.ConflictError{Reason: transaction.ReasonContent}
-	}
-	return Result{Order: order, Advice: adviceFirstVisit(order, r.PruefschrittCode), rebuilt: true}, nil
-}
-
-// failure is a judged fail report.
-type failure struct {
-	closes  bool
-	closing closing // where it closes
-	visit   visit   // where it does not
-	code    *string
-	advice  string
-}
-
-// failed decides what a fail report writes.
-func (s *Service) failed(order Order, r FailReport) (failure, error) {
-	now := s.now()
-	visitedAt := now
-	if r.VersuchAm != nil {
-		var err error
-		if visitedAt, err = fieldTime("versuch_am", *r.VersuchAm, now); err != nil {
-			return failure{}, err
-		}
-	}
-	invalid := &ValidationError{Subject: SubjectReport}
-	if r.Reason == "" {
-		invalid.add("reason", "must not be blank")
-	}
-	checkText(invalid, "reason", r.Reason, maxFreeText)
-	if err := invalid.err(); err != nil {
-		return failure{}, err
-	}
-	refused := order.OrderType == TypeSperrung && text(r.PruefschrittCode) == codeZutrittVerweigert
-	closes := r.Endgueltig || refused || order.Sperrversuche+1 >= maxSperrversuche
-	code, warnings, err := pruefschrittCode(codeReport{
-		order: order, outcome: StatusFailed, code: r.PruefschrittCode, text: r.Reason, closes: closes,
-	}, s.PruefschrittCheck, werktag.BerlinDay(now))
-	if err != nil {
-		return failure{}, err
-	}
-	warnings = append(warnings, fieldTimeWarnings("versuch_am", visitedAt, now, order)...)
-	warnings = append(warnings, latin1Warning("reason", r.Reason)...)
-	if !closes {
-		v := visit{visitedAt: visitedAt, reason: r.Reason, warnungen: order.newWarnings(warnings), at: now}
-		return failure{visit: v, code: code, advice: adviceFirstVisit(order, code)}, nil
-	}
-	attempts := min(order.Sperrversuche+1, maxSperrversuche)
-	c := closing{
-		status: StatusFailed, failReason: &r.Reason, pruefschrittCode: code, warnungen: warnings,
-		seenSperrversuche: &order.Sperrversuche, sperrversuche: &attempts,
-		letzterVersuchAm: &visitedAt, letzterVersuchGrund: &r.Reason, lease: s.Lease, at: now,
-	}
-	s.setIFTSTAFrist(&c, order, visitedAt)
-	c.warnungen = order.newWarnings(c.warnungen)
-	return failure{closes: true, closing: c, code: code}, nil
-}
-
-// adviceFirstVisit is what a first visit with a code that leaves no room for a
-// second one should make the reporter consider.
-func adviceFirstVisit(order Order, code *string) string {
-	if order.OrderType == TypeSperrung && (text(code) == "A01" || text(code) == "A04") {
-		return fmt.Sprintf("with %s the Lieferant clears the obstacle and orders anew: report endgueltig: true to close the order", *code)
-	}
-	return ""
-}
-
 // setIFTSTAFrist counts the IFTSTA Frist from the Berlin day of the Abschluss.
 func (s *Service) setIFTSTAFrist(c *closing, order Order, abschluss time.Time) {
 	if !order.OwesIFTSTA() {
@@ -251,26 +120,6 @@ func (s *Service) closeOrder(ctx context.Context, tx pgx.Tx, call Call, order Or
 		return Result{Order: closed}, err
 	}
 	return Result{Order: closed, IFTSTA: DispatchUnknown, send: true}, err
-}
-
-// recordVisit writes the first visit in vain: state, history and event together.
-func (s *Service) recordVisit(ctx context.Context, tx pgx.Tx, call Call, order Order, f failure) (Result, error) {
-	f.visit.transaktion = call.logicalID()
-	recorded, ok, err := s.repo.recordVisit(ctx, tx, order.ID, f.visit)
-	if err != nil {
-		return Result{}, err
-	}
-	if !ok {
-		return s.lostRace(ctx, tx, order.ID)
-	}
-	e, err := versuchGescheitert(recorded, f.visit.at)
-	if err != nil {
-		return Result{}, err
-	}
-	return Result{Order: recorded, Advice: f.advice}, s.record(ctx, tx, call, e, change{
-		order: recorded, action: actionVisitFailed, from: StatusPending, at: f.visit.at,
-		detail: map[string]any{"pruefschritt_code": f.code, "sperrversuche": recorded.Sperrversuche},
-	})
 }
 
 // errVisitMeanwhile means that the order is still pending, but a visit was recorded

@@ -120,21 +120,6 @@ func (s *Service) Create(ctx context.Context, call Call, request NewOrder) (Resu
 	})
 }
 
-// createdBefore is the result of a call that has created its order already, although
-// nothing but the order itself remembers that.
-func (s *Service) createdBefore(ctx context.Context, tx pgx.Tx, call Call, request Order) (Result, error) {
-	order, actor, err := s.repo.createdIn(ctx, tx, call.Attempt.Initial)
-	switch {
-	case err != nil:
-		return Result{}, err
-	case actor != call.Actor:
-		return Result{}, &transaction.ConflictError{Reason: transaction.ReasonPrincipal}
-	case !order.asksFor(request):
-		return Result{}, &transaction.ConflictError{Reason: transaction.ReasonContent}
-	}
-	return Result{Order: order, rebuilt: true}, nil
-}
-
 // add writes a new order, its history and its event. inserted is false where its process,
 // or the call that creates it, already has an order.
 func (s *Service) add(ctx context.Context, tx pgx.Tx, call Call, order Order) (stored Order, inserted bool, err error) {

@@ -34,6 +34,21 @@ func (a Attempt) ids() []string {
 	return slices.Compact(ids)
 }
 
+// times are those of ids: an id that a only names has none.
+func (a Attempt) times(ids []string, at time.Time) (created, received []*time.Time) {
+	created, received = make([]*time.Time, len(ids)), make([]*time.Time, len(ids))
+	for i, id := range ids {
+		if id != a.ID {
+			continue
+		}
+		received[i] = &at
+		if !a.CreatedAt.IsZero() {
+			created[i] = &a.CreatedAt
+		}
+	}
+	return created, received
+}
+
 // Answer is what a caller is told: a status, the headers that belong to the body, and
 // the body as it goes out.
 type Answer struct {
