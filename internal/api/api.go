@@ -4,8 +4,8 @@
 // statements and transactions are not its business.
 //
 // Read routes.go first: one line per route, with who may call it and whether a call is
-// recognised when it comes again; access.go and once.go hold them to it. Every failure leaves through the one table in
-// errors.go, and every request leaves one line in the log.
+// recognised when it comes again; access.go and once.go hold them to it. Every failure
+// leaves through the one table in errors.go, and every request leaves one line in the log.
 package api
 
 import (
