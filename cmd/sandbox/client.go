@@ -43,16 +43,24 @@ type answer struct {
 	body   []byte
 }
 
+// request is what a person asks for.
+type request struct {
+	method, path string
+	body         any         // as JSON; nil: none
+	ids          identifiers // by which it is recognised when it comes again
+}
+
 // do sends one request with a token of who asks.
-func (c *client) do(ctx context.Context, method, path string, body any) (answer, error) {
-	if c.tokens == nil {
-		return c.send(ctx, nil, method, path, body)
+func (c *client) do(ctx context.Context, r request) (answer, error) {
+	header := r.ids.header(time.Now())
+	if c.tokens != nil {
+		token, err := c.tokens.get(ctx)
+		if err != nil {
+			return answer{}, err
+		}
+		header.Set("Authorization", "Bearer "+token)
 	}
-	token, err := c.tokens.get(ctx)
-	if err != nil {
-		return answer{}, err
-	}
-	return c.send(ctx, http.Header{"Authorization": {"Bearer " + token}}, method, path, body)
+	return c.send(ctx, header, r.method, r.path, r.body)
 }
 
 // send sends one request with this header and no token besides; a nil body sends none,

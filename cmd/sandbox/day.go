@@ -64,7 +64,7 @@ func (s *story) theTeamLooksAtItsDay(ctx context.Context) {
 
 func (s *story) aVisitSucceeds(ctx context.Context) {
 	s.chapter("A visit succeeds: the Lieferant learns it, and the ERP")
-	s.call(ctx, http.StatusNoContent, http.MethodPut, s.fixed.path("/execute"), fields{"note": "Sperrung am Zaehlerplatz, Siegel 4711"})
+	s.report(ctx, http.StatusNoContent, s.fixed.path("/execute"), fields{"note": "Sperrung am Zaehlerplatz, Siegel 4711"})
 	s.fixed = s.look(ctx, s.fixed)
 	s.lieferantKnows(s.fixed, "Z37", "Z14", "A07")
 	s.erpKnows(ctx, s.fixed, "auftrag.eingegangen", "ausgefuehrt")
@@ -75,12 +75,12 @@ func (s *story) twoVisitsFail(ctx context.Context) {
 	s.chapter("The ERP goes down (503, Retry-After 2 s). Two visits fail: the second closes the order")
 	s.try(s.erp.setFault("busy"))
 	report := fields{"reason": "niemand angetroffen", "pruefschritt_code": "A08"}
-	s.call(ctx, http.StatusAccepted, http.MethodPut, s.earliest.path("/fail"), report)
+	s.report(ctx, http.StatusAccepted, s.earliest.path("/fail"), report)
 	s.earliest = s.look(ctx, s.earliest)
 	s.expect(s.earliest.Status == "pending" && s.earliest.Sperrversuche == 1,
 		"after the first visit the order is %s with %d visits", s.earliest.Status, s.earliest.Sperrversuche)
 	s.lieferantKnowsNothing(s.earliest)
-	s.call(ctx, http.StatusNoContent, http.MethodPut, s.earliest.path("/fail"), report)
+	s.report(ctx, http.StatusNoContent, s.earliest.path("/fail"), report)
 	s.earliest = s.look(ctx, s.earliest)
 	s.lieferantKnows(s.earliest, "Z37", "Z13", "A08")
 	s.erpRefuses(ctx, s.earliest, "auftrag.eingegangen")
@@ -88,7 +88,7 @@ func (s *story) twoVisitsFail(ctx context.Context) {
 
 func (s *story) anOrderIsWithdrawn(ctx context.Context) {
 	s.chapter("An order is cancelled: nobody goes there, and no IFTSTA follows")
-	s.call(ctx, http.StatusNoContent, http.MethodPut, s.withdrawn.path("/cancel"), fields{"reason": "Rechnung bezahlt"})
+	s.report(ctx, http.StatusNoContent, s.withdrawn.path("/cancel"), fields{"reason": "Rechnung bezahlt"})
 	s.withdrawn = s.look(ctx, s.withdrawn)
 	s.expect(s.withdrawn.Status == "cancelled", "the order is %s", s.withdrawn.Status)
 	s.lieferantKnowsNothing(s.withdrawn)
@@ -115,6 +115,6 @@ func (s *story) whatIsNotRightIsRefused(ctx context.Context) {
 	s.deliver(ctx, http.StatusUnprocessableEntity, "17115 with a mistyped MaLo", wrong)
 	s.expectKept(ctx, wrong)
 	s.deliverForged(ctx, "17115 from somebody who does not know the secret", newEvent(earliestDate, time.Now(), s.werktageAhead(10)))
-	s.call(ctx, http.StatusConflict, http.MethodPut, s.fixed.path("/execute"), nil)
+	s.report(ctx, http.StatusConflict, s.fixed.path("/execute"), nil)
 	s.expect(len(s.market.makod.IFTSTAFor(s.fixed.MaloID)) == 1, "the second report reached the Lieferant")
 }

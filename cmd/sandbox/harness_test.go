@@ -169,7 +169,7 @@ func (r *running) expectNothingLeft() {
 			r.t.Errorf("the folder %s is still there (%v)", folder, err)
 		}
 	}
-	answer, err := newClient(r.find(`sperrd on (\S+)`)).do(r.t.Context(), "GET", "/health/live", nil)
+	answer, err := newClient(r.find(`sperrd on (\S+)`)).do(r.t.Context(), request{method: "GET", path: "/health/live"})
 	if err == nil {
 		r.t.Errorf("sperrd still answers: %d", answer.status)
 	}

@@ -15,14 +15,14 @@ func (s *story) makodHasClosedAProcess(ctx context.Context) {
 		return
 	}
 	s.try(s.market.makod.SetState(*s.late.ProcessID, makodtest.StateRejected))
-	s.call(ctx, http.StatusAccepted, http.MethodPut, s.late.path("/execute"), fields{"note": "Sperrung nachgeholt"})
+	s.report(ctx, http.StatusAccepted, s.late.path("/execute"), fields{"note": "Sperrung nachgeholt"})
 	s.late = s.queued(ctx, s.late)
 }
 
 func (s *story) makodFails(ctx context.Context) {
 	s.chapter("A visit succeeds while makod fails (" + s.MakodFault + "): the report is sent again by itself")
 	s.try(s.market.breakFor(s.entsperrung.MaloID, s.MakodFault))
-	s.call(ctx, http.StatusAccepted, http.MethodPut, s.entsperrung.path("/execute"), fields{"note": "Versorgung wiederhergestellt"})
+	s.report(ctx, http.StatusAccepted, s.entsperrung.path("/execute"), fields{"note": "Versorgung wiederhergestellt"})
 	s.entsperrung = s.queued(ctx, s.entsperrung)
 	s.await(ctx, "makod gets the command again", func() bool { return len(s.market.commandsFor(s.entsperrung.MaloID)) >= 2 })
 	s.operatorLooks(ctx)

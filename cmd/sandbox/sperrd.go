@@ -165,7 +165,7 @@ var errNotReady = fmt.Errorf("not ready within %s", readyTimeout)
 // nothing about whose it is; only our own accepts our signature, here under an
 // event that it has no use for.
 func (n *neighbourhood) knock(ctx context.Context) error {
-	a, err := n.sperrd.do(ctx, http.MethodGet, "/health/ready", nil)
+	a, err := n.sperrd.do(ctx, request{method: http.MethodGet, path: "/health/ready"})
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (n *neighbourhood) knock(ctx context.Context) error {
 		return fmt.Errorf("somebody else may be on its port: a signed event is answered with %d %s", a.status, a.body)
 	}
 	// It is ready without the keys of the OIDC provider, but then it answers nobody.
-	if a, err = n.sperrd.do(ctx, http.MethodGet, ordersPath+"/stats", nil); err != nil {
+	if a, err = n.sperrd.do(ctx, request{method: http.MethodGet, path: ordersPath + "/stats"}); err != nil {
 		return err
 	}
 	if a.status != http.StatusOK {

@@ -84,16 +84,28 @@ func (s *story) deliverSigned(ctx context.Context, want int, what string, e mark
 	return a
 }
 
-// call sends a request of a person and tells the answer.
-func (s *story) call(ctx context.Context, want int, method, path string, body any) answer {
+// ask sends a request of a person and tells the answer.
+func (s *story) ask(ctx context.Context, want int, r request) answer {
 	if s.done() {
 		return answer{}
 	}
-	a, err := s.sperrd.do(ctx, method, path, body)
+	a, err := s.sperrd.do(ctx, r)
 	s.try(err)
-	s.answered(method+" "+path, a)
-	s.expect(a.status == want, "expected %d for %s %s, got %d %s", want, method, path, a.status, a.body)
+	s.answered(r.method+" "+r.path, a)
+	s.expect(a.status == want, "expected %d for %s %s, got %d %s", want, r.method, r.path, a.status, a.body)
+	s.expectNamed(r.ids, a)
 	return a
+}
+
+// report is ask for what the app of the field team sends: a new report each time.
+func (s *story) report(ctx context.Context, want int, path string, body any) {
+	a := s.ask(ctx, want, request{http.MethodPut, path, body, newIdentifiers()})
+	s.expect(!a.replayed(), "a new report gets the answer of an old one: %s", a.body)
+}
+
+// call is ask for a client without ids: what it sends twice is done twice, if it can be.
+func (s *story) call(ctx context.Context, want int, method, path string, body any) answer {
+	return s.ask(ctx, want, request{method: method, path: path, body: body})
 }
 
 // fetch is call for what the story asks by itself.
@@ -101,7 +113,7 @@ func (s *story) fetch(ctx context.Context, path string) answer {
 	if s.done() {
 		return answer{}
 	}
-	a, err := s.sperrd.do(ctx, http.MethodGet, path, nil)
+	a, err := s.sperrd.do(ctx, request{method: http.MethodGet, path: path})
 	s.try(err)
 	s.expect(a.status == http.StatusOK, "expected 200 for GET %s, got %d %s", path, a.status, a.body)
 	return a
