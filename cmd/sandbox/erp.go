@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cloudevents/sdk-go/v2/event"
+
 	"sperrd/internal/outbox/erptest"
 )
 
@@ -101,16 +103,31 @@ type takenEvent struct {
 	Type    string    `json:"type"`
 	ID      string    `json:"id"`
 	Time    time.Time `json:"time"` // of what it tells, not of its delivery
+	// What it comes of: the first call for a report, or the event of the market, and
+	// the call that counted.
+	ReferenceID   string `json:"referenceid,omitempty"`
+	TransactionID string `json:"transactionid,omitempty"`
+}
+
+func newTakenEvent(e event.Event) takenEvent {
+	var data struct {
+		OrderID string `json:"order_id"`
+	}
+	_ = e.DataAs(&data) // shown without an order, if it names none
+	reference, _ := e.Extensions()["referenceid"].(string)
+	transaction, _ := e.Extensions()["transactionid"].(string)
+	return takenEvent{data.OrderID, e.Type(), e.ID(), e.Time().UTC(), reference, transaction}
+}
+
+// taken are the events that the ERP has taken, in that order.
+func (e erp) taken() []takenEvent {
+	all := []takenEvent{}
+	for _, accepted := range e.Accepted() {
+		all = append(all, newTakenEvent(accepted))
+	}
+	return all
 }
 
 func (e erp) handleEvents(w http.ResponseWriter, _ *http.Request) {
-	all := []takenEvent{}
-	for _, taken := range e.Accepted() {
-		var data struct {
-			OrderID string `json:"order_id"`
-		}
-		_ = taken.DataAs(&data) // shown without an order, if it names none
-		all = append(all, takenEvent{data.OrderID, taken.Type(), taken.ID(), taken.Time().UTC()})
-	}
-	reply(w, http.StatusOK, all)
+	reply(w, http.StatusOK, e.taken())
 }

@@ -103,10 +103,11 @@ func (s *story) expectKept(ctx context.Context, e marketEvent) {
 
 // historyLine is one thing that happened to an order.
 type historyLine struct {
-	At     time.Time `json:"at"`
-	Actor  string    `json:"actor"`
-	Action string    `json:"action"`
-	To     string    `json:"to"`
+	At            time.Time `json:"at"`
+	Actor         string    `json:"actor"`
+	Action        string    `json:"action"`
+	To            string    `json:"to"`
+	TransactionID string    `json:"transaction_id"` // of the call; empty: none
 }
 
 // tellHistory tells what happened to an order, and expects that it was this.

@@ -22,6 +22,8 @@ type story struct {
 	withdrawn   order // cancelled before anybody goes there
 	late        order // too late: announced, done, and makod has closed its process
 	operator    order // no market behind it
+	repeated    order // reported where the network is bad, each report twice
+	reordered   order // made twice by an operator's client, and cancelled
 }
 
 // How many Werktage before the day it asks for an ORDERS of the story comes in. The
@@ -49,7 +51,7 @@ func newStory(n *neighbourhood, today werktag.Date) *story {
 func (s *story) tell(ctx context.Context) error {
 	s.before = s.stats(ctx)
 	chapters := []func(context.Context){
-		s.theMarketOrders, s.theERPLearns, s.theTeamLooksAtItsDay, s.whoMayDoWhat, s.aVisitSucceeds, s.twoVisitsFail,
+		s.theMarketOrders, s.theERPLearns, s.theTeamLooksAtItsDay, s.whoMayDoWhat, s.aVisitSucceeds, s.reportsComeTwice, s.twoVisitsFail,
 		s.makodHasClosedAProcess, s.makodFails, s.anOrderIsWithdrawn, s.theOperatorOrders,
 		s.whatIsNotRightIsRefused, s.theAttemptsAreSpent, s.theERPRecovers, s.takeStock,
 	}

@@ -25,6 +25,10 @@ func (s *story) takeStock(ctx context.Context) {
 	s.tellOrders(ctx)
 	s.tellERP()
 	s.tellStats(ctx)
+	if !s.done() {
+		repeated := s.market.makod.RepeatedTransactionIDs()
+		s.expect(len(repeated) == 0, "makod got several commands under one transactionId: %v", repeated)
+	}
 }
 
 func (s *story) tellOrders(ctx context.Context) {
@@ -113,7 +117,7 @@ func (s *story) tellStats(ctx context.Context) {
 	}
 	s.note("GET %s/stats: %s", ordersPath, strings.Join(said, ", "))
 	want := stats{
-		"total": 6, "pending": 0, "executed": 4, "failed": 1, "cancelled": 1,
+		"total": 8, "pending": 0, "executed": 5, "failed": 1, "cancelled": 2,
 		"vorlauffrist_verletzt": 1, "webhook_rejects_offen": 1,
 	}
 	for name, more := range want {

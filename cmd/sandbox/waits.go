@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"sperrd/internal/makod/makodtest"
 	"sperrd/internal/outbox/erptest"
 )
 
@@ -71,14 +72,18 @@ func (s *story) tellAttempts(o order) {
 	var said []string
 	for _, c := range commands {
 		s.expect(c.Key == commands[0].Key && string(c.Body) == string(commands[0].Body), "makod gets another command: %s %s", c.Key, c.Body)
-		status := "no answer"
-		if c.Status != 0 {
-			status = strconv.Itoa(c.Status)
-		}
-		said = append(said, fmt.Sprintf("%s at %.1fs", status, c.Start.Sub(commands[0].Start).Seconds()))
+		said = append(said, fmt.Sprintf("%s at %.1fs", statusText(c), c.Start.Sub(commands[0].Start).Seconds()))
 	}
 	s.expect(len(commands) > 1, "makod was asked once")
 	s.note("sent %d times as %s: %s", len(commands), commands[0].Key, strings.Join(said, ", "))
+}
+
+// statusText is how makod answered a command.
+func statusText(c makodtest.Request) string {
+	if c.Status == 0 {
+		return "no answer"
+	}
+	return strconv.Itoa(c.Status)
 }
 
 // erpKnows waits until the ERP has taken the last of these events about an order, and
