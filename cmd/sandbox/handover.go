@@ -49,16 +49,19 @@ func (n *neighbourhood) handOver(ctx context.Context) error {
 }
 
 func (n *neighbourhood) commands(execute, fail, cancel, queue string) []command {
-	api := func(method, path, body string) string {
-		return curl(method, n.sperrd.base+ordersPath+path, body, bearer("$token"))
+	api := func(method, path, body string, headers ...string) string {
+		return curl(method, n.sperrd.base+ordersPath+path, body, append([]string{bearer("$token")}, headers...)...)
 	}
+	const visit = `{"reason":"niemand angetroffen","pruefschritt_code":"A08"}`
+	ids := newIdentifiers()
 	admin := func(method, path string) string { return curl(method, n.adminURL+path, "") }
 	commands := []command{
 		{"a token first: for the disponent of this Netzbetreiber, good for an hour", n.tokenCommand("token", asDisponent)},
 		{"what is due", api(http.MethodGet, "?due=true", "")},
 		{"one order", api(http.MethodGet, "/"+execute, "")},
 		{"it was carried out", api(http.MethodPut, "/"+execute+"/execute", `{"note":"Siegel 4712"}`)},
-		{"a visit in vain; a second one closes the order", api(http.MethodPut, "/"+fail+"/fail", `{"reason":"niemand angetroffen","pruefschritt_code":"A08"}`)},
+		{"a visit in vain, under an id by which it is known again", api(http.MethodPut, "/"+fail+"/fail", visit, ids.typed()...)},
+		{"no answer came? Once more: a new id, and the first one. It is still one visit; a second one has a new id alone", api(http.MethodPut, "/"+fail+"/fail", visit, ids.again().typed()...)},
 		{"it is not wanted any more", api(http.MethodPut, "/"+cancel+"/cancel", `{"reason":"Rechnung bezahlt"}`)},
 		{"an order of your own", api(http.MethodPost, "", `{"malo_id":"`+drawMaloID()+`","lf_mp_id":"`+lieferant+`","order_type":"entsperrung","arbeitszeit":"auch_ausserhalb"}`)},
 		{"what happened to an order", api(http.MethodGet, "/"+execute+"/history", "")},
@@ -94,6 +97,15 @@ func (n *neighbourhood) othersCommands(order string) []command {
 
 // bearer is the header in which a token or a key is shown; the shell fills in a variable.
 func bearer(token string) string { return `"Authorization: Bearer ` + token + `"` }
+
+// typed are the headers that name a call. Its time is the one at which it is typed.
+func (i identifiers) typed() []string {
+	headers := []string{"'" + headerTransactionID + ": " + i.id + "'"}
+	if i.initial != "" {
+		headers = append(headers, "'"+headerInitialTransactionID+": "+i.initial+"'")
+	}
+	return append(headers, `"`+headerCreationDateTime+`: $(date -u +%FT%TZ)"`)
+}
 
 // tokenCommand puts a token into a variable of the shell. It does without jq, which not
 // everybody has.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"io"
 	"net/http"
+	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -13,7 +14,9 @@ import (
 
 var (
 	tokenParts = regexp.MustCompile(`^(\w+)=\$\(curl -s -u ([^:]+):(\S+) (\S+)/oauth/token -d grant_type=(\S+) \| (sed .*)\)$`)
-	curlParts  = regexp.MustCompile(`^curl -si?( -X (\w+))? '([^']*)'( -H "Authorization: Bearer ([^"]*)")?( -H 'Accept: ([^']*)')?( -H 'Content-Type: application/json' -d '([^']*)')?$`)
+	curlParts  = regexp.MustCompile(`^curl -si?( -X (\w+))? '([^']*)'((?: -H (?:'[^']*'|"[^"]*"))*)( -d '([^']*)')?$`)
+	// headerParts are a name and a value, which the shell leaves alone or expands.
+	headerParts = regexp.MustCompile(` -H (?:'([^:']+): ([^']*)'|"([^:"]+): ([^"]*)")`)
 )
 
 // Every command that is printed for a person works, in the order in which it
@@ -24,12 +27,12 @@ func TestHandOver_prints_commands_that_work(t *testing.T) {
 	r.handedOver()
 	_, printed, _ := strings.Cut(r.output(), "Now you.")
 	variables := map[string]string{}
-	commands, refusals, last := 0, 0, ""
+	commands, named, refusals, last := 0, 0, 0, ""
 	for line := range strings.Lines(printed) {
 		line = strings.TrimSpace(line)
 		if parts := tokenParts.FindStringSubmatch(line); parts != nil {
 			_, body := askForToken(t, parts[4], parts[2], parts[3], parts[5])
-			variables["$"+parts[1]] = pipe(t, body, parts[6])
+			variables[parts[1]] = pipe(t, body, parts[6])
 			continue
 		}
 		parts := curlParts.FindStringSubmatch(line)
@@ -37,13 +40,15 @@ func TestHandOver_prints_commands_that_work(t *testing.T) {
 			continue
 		}
 		commands++
-		token := parts[5]
-		if strings.HasPrefix(token, "$") {
-			token = variables[token]
+		header := typedHeader(t, parts[4], variables)
+		if header.Get(headerTransactionID) != "" {
+			named++
 		}
-		status, body := sendAs(t, token, cmp.Or(parts[2], "GET"), parts[3], parts[9])
+		status, body := sendWith(t, header, cmp.Or(parts[2], "GET"), parts[3], parts[6])
 		switch {
-		case parts[5] == "$lf" || parts[5] == "$nb":
+		case header.Get(headerInitialTransactionID) != "" && body != last:
+			t.Errorf("%s answered with %d %s, not like the first call with %s", line, status, body, last)
+		case strings.Contains(line, "Bearer $lf") || strings.Contains(line, "Bearer $nb"):
 			refusals++
 			if status != http.StatusForbidden {
 				t.Errorf("%s answered with %d %s", line, status, body)
@@ -53,12 +58,29 @@ func TestHandOver_prints_commands_that_work(t *testing.T) {
 		}
 		last = body
 	}
-	if commands != 21 || refusals != 2 || len(variables) != 3 {
-		t.Errorf("%d commands are printed, %d refused, for %d accounts", commands, refusals, len(variables))
+	if commands != 22 || named != 2 || refusals != 2 || len(variables) != 3 {
+		t.Errorf("%d commands are printed, %d with a transactionId, %d refused, for %d accounts", commands, named, refusals, len(variables))
 	}
 	if !strings.Contains(last, `"text": "Siegel 4712"`) {
 		t.Errorf("the Lieferanten know only %s", last)
 	}
+}
+
+// typedHeader is the header of a printed command as the shell makes it.
+func typedHeader(t *testing.T, text string, variables map[string]string) http.Header {
+	t.Helper()
+	header := http.Header{}
+	for _, parts := range headerParts.FindAllStringSubmatch(text, -1) {
+		switch {
+		case parts[1] != "":
+			header.Set(parts[1], parts[2])
+		case strings.HasPrefix(parts[4], "$("):
+			header.Set(parts[3], pipe(t, "", strings.Trim(parts[4], "$()")))
+		default:
+			header.Set(parts[3], os.Expand(parts[4], func(name string) string { return variables[name] }))
+		}
+	}
+	return header
 }
 
 // pipe is what a command of the shell makes of a text.
@@ -154,19 +176,23 @@ func send(t *testing.T, method, url, body string) (int, string) {
 
 func sendAs(t *testing.T, token, method, url, body string) (int, string) {
 	t.Helper()
+	header := http.Header{}
+	if body != "" {
+		header.Set("Content-Type", "application/json")
+	}
+	if token != "" {
+		header.Set("Authorization", "Bearer "+token)
+	}
+	return sendWith(t, header, method, url, body)
+}
+
+func sendWith(t *testing.T, header http.Header, method, url, body string) (int, string) {
+	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if body != "" {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
-	}
-	if strings.HasSuffix(url, mcpPath) {
-		request.Header.Set("Accept", mcpAccept)
-	}
+	request.Header = header
 	transport := &http.Transport{DisableKeepAlives: true}
 	response, err := transport.RoundTrip(request)
 	if err != nil {
