@@ -71,7 +71,9 @@ BEGIN
     VALUES (NEW.tenant, NEW.id, COALESCE(NULLIF(current_setting('sperrd.actor', true), ''), 'sql:' || session_user),
             'iftsta_reset', OLD.status, NEW.status,
             jsonb_strip_nulls(jsonb_build_object('attempts', OLD.iftsta_attempts, 'reset', OLD.iftsta_resets + 1,
-                'reason', NULLIF(current_setting('sperrd.reason', true), ''))),
+                'reason', NULLIF(current_setting('sperrd.reason', true), ''),
+                'initial_transaction_id', NULLIF(current_setting('sperrd.initial_transaction_id', true), ''),
+                'reference_id', NULLIF(current_setting('sperrd.reference_id', true), ''))),
             NULLIF(current_setting('sperrd.transaction_id', true), ''));
     RETURN NEW;
 END $$;

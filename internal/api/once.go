@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
 	"sperrd/internal/sperr"
@@ -80,7 +81,7 @@ func (s *server) serveOnce(w http.ResponseWriter, r *http.Request, read changer,
 	result, err := c.do(ctx, call)
 	if kept := result.Answered; kept != nil {
 		setEcho(w.Header(), transaction.Shown(ids.id), transaction.Shown(kept.LogicalID))
-		writeKept(w, r, *kept, err)
+		writeKept(w, r, *kept)
 		return nil
 	}
 	if err != nil {
@@ -138,12 +139,16 @@ func (c change) answerOf(result sperr.Result, refusal error) (transaction.Answer
 	return answer, nil
 }
 
-// writeKept sends an answer as it is kept; refusal is the failure that it tells of, on
-// the first call that got it.
-func writeKept(w http.ResponseWriter, r *http.Request, kept sperr.Answered, refusal error) {
+// writeKept sends an answer as it is kept.
+func writeKept(w http.ResponseWriter, r *http.Request, kept sperr.Answered) {
 	e := entryOf(r.Context())
-	if refusal != nil {
-		e.add(slog.String("code", problemOf(refusal).Code))
+	if kept.Header["Content-Type"] == problemType {
+		var p struct {
+			Code string `json:"code"`
+		}
+		if err := json.Unmarshal(kept.Body, &p); err == nil {
+			e.add(slog.String("code", p.Code))
+		}
 	}
 	if kept.OrderID != uuid.Nil && !e.has("order_id") {
 		noteOrder(r, kept.OrderID)

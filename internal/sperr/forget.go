@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"sperrd/internal/transaction"
 )
 
 // forgetTransactions deletes a group of operations whose retention is over. One whose
@@ -16,15 +18,16 @@ func (s *Service) forgetTransactions(ctx context.Context) (more bool, err error)
 		if err := s.transactions.SettleAbandoned(ctx, tx, at); err != nil {
 			return err
 		}
-		expired, full, err := s.transactions.Expired(ctx, tx, at)
+		var expired []transaction.Expired
+		var err error
+		expired, more, err = s.transactions.Expired(ctx, tx, at)
 		if err != nil || len(expired) == 0 {
 			return err
 		}
-		more = full
 		var orders []uuid.UUID
 		for _, e := range expired {
-			if e.OrderID.Valid {
-				orders = append(orders, e.OrderID.UUID)
+			if e.OrderID != uuid.Nil {
+				orders = append(orders, e.OrderID)
 			}
 		}
 		owing, err := s.repo.owing(ctx, tx, orders)
@@ -33,7 +36,7 @@ func (s *Service) forgetTransactions(ctx context.Context) (more bool, err error)
 		}
 		var forget, keep []string
 		for _, e := range expired {
-			if owing[e.OrderID.UUID] {
+			if owing[e.OrderID] {
 				keep = append(keep, e.LogicalID)
 			} else {
 				forget = append(forget, e.LogicalID)

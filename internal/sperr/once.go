@@ -30,6 +30,18 @@ func (c Call) logicalID() *string {
 	return &c.Attempt.Initial
 }
 
+// relatedIDs are the ids that a call names beside its own, for the history.
+func relatedIDs(a transaction.Attempt) map[string]string {
+	ids := map[string]string{}
+	if a.Initial != a.ID {
+		ids["initial_transaction_id"] = transaction.Shown(a.Initial)
+	}
+	if a.Reference != "" {
+		ids["reference_id"] = a.Reference
+	}
+	return ids
+}
+
 // Result is what became of a call.
 type Result struct {
 	Order  Order

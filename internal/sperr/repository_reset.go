@@ -16,13 +16,14 @@ const maxResets = 500
 // as tells the trigger that writes the history of a reset who asked for it, why and in
 // which call, until tx ends.
 func (r *Repository) as(ctx context.Context, tx pgx.Tx, call Call, reason string) error {
-	var transactionID string
-	if call.Attempt != nil {
-		transactionID = transaction.Shown(call.Attempt.ID)
+	settings := map[string]string{"sperrd.actor": call.Actor, "sperrd.reason": reason}
+	if a := call.Attempt; a != nil {
+		settings["sperrd.transaction_id"] = transaction.Shown(a.ID)
+		for name, id := range relatedIDs(*a) {
+			settings["sperrd."+name] = id
+		}
 	}
-	_, err := tx.Exec(ctx, `
-		SELECT set_config('sperrd.actor', $1, true), set_config('sperrd.reason', $2, true), set_config('sperrd.transaction_id', $3, true)`,
-		call.Actor, reason, transactionID)
+	_, err := tx.Exec(ctx, `SELECT set_config(key, value, true) FROM jsonb_each_text($1)`, settings)
 	if err != nil {
 		return fmt.Errorf("name the actor: %w", err)
 	}

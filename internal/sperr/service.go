@@ -197,11 +197,8 @@ func (s *Service) record(ctx context.Context, tx pgx.Tx, call Call, e event.Even
 	if a := call.Attempt; a != nil {
 		reference, c.transactionID = transaction.Shown(a.Initial), transaction.Shown(a.ID)
 		e.SetExtension(extensionTransaction, c.transactionID)
-		if a.Initial != a.ID {
-			c.detail["initial_transaction_id"] = reference
-		}
-		if a.Reference != "" {
-			c.detail["reference_id"] = a.Reference
+		for name, id := range relatedIDs(*a) {
+			c.detail[name] = id
 		}
 	}
 	refer(&e, reference)
