@@ -24,11 +24,10 @@ func TestCrash_before_the_commit_leaves_nothing_and_the_retry_is_the_first(t *te
 			n := newNeighbourhood(t, unhurried(""))
 			s := n.seed(t, sperr.StatusPending, 1)[0]
 			killed := n.child(t)
-			release := n.lock(t, s)
+			release := n.lock(t, `SELECT FROM sperr_orders WHERE id = $1 FOR UPDATE`, s.id)
 			a, call := report(s.id, o.verb, o.body), first()
 			answer := killed.begin(t, a, call)
-			n.awaitText(t, "1", `SELECT count(*) FROM pg_stat_activity
-				WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+			n.awaitText(t, "1", waitingForALock)
 			crash(t, killed)
 			if r := <-answer; r.err == nil {
 				t.Fatalf("%d from a process that was killed", r.status)
@@ -49,8 +48,12 @@ func TestCrash_before_the_commit_leaves_nothing_and_the_retry_is_the_first(t *te
 	}
 }
 
-// lock keeps whoever wants to change an order waiting.
-func (n *neighbourhood) lock(t *testing.T, s seed) (release func()) {
+// waitingForALock are the sessions that the lock of a test holds up.
+const waitingForALock = `SELECT count(*) FROM pg_stat_activity
+	WHERE datname = current_database() AND wait_event_type = 'Lock'`
+
+// lock keeps whoever wants to change what a query locks waiting.
+func (n *neighbourhood) lock(t *testing.T, sql, id string) (release func()) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), n.setup.database)
 	if err != nil {
@@ -61,7 +64,7 @@ func (n *neighbourhood) lock(t *testing.T, s seed) (release func()) {
 	if _, err := conn.Exec(t.Context(), "BEGIN"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conn.Exec(t.Context(), `SELECT FROM sperr_orders WHERE id = $1 FOR UPDATE`, s.id); err != nil {
+	if _, err := conn.Exec(t.Context(), sql, id); err != nil {
 		t.Fatal(err)
 	}
 	return release

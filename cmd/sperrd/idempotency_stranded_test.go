@@ -14,8 +14,9 @@ import (
 type stranded struct {
 	*neighbourhood
 	reports []strandedReport
-	// expected are how many commands are sent for each of them in the end.
-	expected int
+	// sent are how many commands were sent for each of them by then, and expected those in
+	// the end.
+	sent, expected int
 	// reconciled is what the history says of the last command.
 	reconciled bool
 }
@@ -63,7 +64,7 @@ func wantNoAnswer(t *testing.T, answers []<-chan reply) {
 func killedBeforeMakodHears(t *testing.T) *stranded {
 	t.Helper()
 	s := newStranded(t, closings...)
-	s.expected = 1
+	s.sent, s.expected = 0, 1
 	var way *wire
 	way, s.setup.makod = httpWire(t, s.url)
 	way.silence()
@@ -80,7 +81,7 @@ func killedBeforeItHears(mode makodtest.Idempotency, all ...outcome) func(*testi
 	return func(t *testing.T) *stranded {
 		t.Helper()
 		s := newStranded(t, all...)
-		s.expected, s.reconciled = 2, mode == makodtest.IdempotencyNone
+		s.sent, s.expected, s.reconciled = 1, 2, mode == makodtest.IdempotencyNone
 		s.SetIdempotency(mode)
 		killed := s.child(t)
 		gate := s.Hold()
@@ -98,11 +99,34 @@ func killedBeforeItHears(mode makodtest.Idempotency, all ...outcome) func(*testi
 	}
 }
 
+// killedBeforeTheAnswerIsKept: that makod has the outcome is on record already.
+func killedBeforeTheAnswerIsKept(t *testing.T) *stranded {
+	t.Helper()
+	s := newStranded(t, closings[0])
+	s.sent, s.expected = 1, 1
+	killed := s.child(t)
+	gate := s.Hold()
+	defer gate.Release()
+	answers := s.begin(t, killed)
+	release := s.lock(t, `SELECT FROM api_transactions WHERE logical_id = $1 FOR UPDATE`, s.reports[0].call.id)
+	gate.Release()
+	s.awaitText(t, "0", unsent)
+	s.awaitText(t, "1", waitingForALock)
+	crash(t, killed)
+	wantNoAnswer(t, answers)
+	// The database has not noticed yet, and would still write the answer.
+	s.exec(t, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+		WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+	s.awaitText(t, "0", waitingForALock)
+	release()
+	return s
+}
+
 // cutByTheEndOfTheGrace: the process was asked to stop, and did not get to an end in time.
 func cutByTheEndOfTheGrace(t *testing.T) *stranded {
 	t.Helper()
 	s := newStranded(t, closings[0])
-	s.expected, s.reconciled = 2, true
+	s.sent, s.expected, s.reconciled = 1, 2, true
 	s.setup.grace = "100ms"
 	cut := s.child(t)
 	gate := s.Hold()
@@ -126,7 +150,7 @@ func cutByTheEndOfTheGrace(t *testing.T) *stranded {
 func unawareOfTheCommit(t *testing.T) *stranded {
 	t.Helper()
 	s := newStranded(t, closings...)
-	s.expected = 1
+	s.sent, s.expected = 0, 1
 	unaware, way := s.childOnCommitWire(t)
 	for _, r := range s.reports {
 		lost := way.loseCommit(r.call.id, true)
@@ -147,6 +171,7 @@ func TestReport_that_is_committed_without_an_answer_is_202_for_good_and_sent_to_
 		// was rejected for another cause; that is left to a human.
 		killedBeforeItHears(makodtest.IdempotencyNone, closings[0]),
 		killedBeforeItHears(makodtest.IdempotencyCompare24h, closings...),
+		killedBeforeTheAnswerIsKept,
 		cutByTheEndOfTheGrace,
 		unawareOfTheCommit,
 	} {
@@ -175,8 +200,8 @@ func (s *stranded) wantReplayedForGood(t *testing.T, i *instance) {
 	}
 	s.witness(t)
 	for _, r := range s.reports {
-		if got := len(s.RequestsFor(r.key())); got != s.expected-1 {
-			t.Fatalf("%d commands while the lease of the first process holds; want %d", got, s.expected-1)
+		if got := len(s.RequestsFor(r.key())); got != s.sent {
+			t.Fatalf("%d commands while the lease of the first process holds; want %d", got, s.sent)
 		}
 	}
 	s.exec(t, endLeases)
@@ -188,15 +213,18 @@ func (s *stranded) wantReplayedForGood(t *testing.T, i *instance) {
 	}
 }
 
-// wantInformedLater checks the commands of a report whose last one the worker has sent.
+// attempts are those that the order counts: the first one, and each that the worker made.
+func (s *stranded) attempts() int { return 1 + s.expected - s.sent }
+
+// wantInformedLater checks the commands of a report.
 func (s *stranded) wantInformedLater(t *testing.T, r strandedReport) {
 	t.Helper()
 	s.wantOnce(t, r.seed, r.call.id, r.outcome, s.expected)
 	commands := s.commands(t, r.seed, r.call.id)
-	if last := commands[len(commands)-1]; last.InitialTransactionID() == "" {
+	if last := commands[len(commands)-1]; s.sent < s.expected && last.InitialTransactionID() == "" {
 		t.Errorf("the last command says that it is the first one, %s; nobody knows", last.TransactionID())
 	}
-	want := fmt.Sprintf(`{"attempts": 2, "iftsta_ref": %q, "reconciled": %t}`, r.process, s.reconciled)
+	want := fmt.Sprintf(`{"attempts": %d, "iftsta_ref": %q, "reconciled": %t}`, s.attempts(), r.process, s.reconciled)
 	if got := s.text(t, `SELECT detail FROM sperr_order_history WHERE action = 'iftsta_dispatched' AND order_id = $1`, r.id); got != want {
 		t.Errorf("history %s; want %s", got, want)
 	}
