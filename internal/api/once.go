@@ -47,6 +47,9 @@ func unkeyed(h handler, why string) serving { return serving{handle: h, why: why
 // whatever that will be. Its error is answered after the caller is admitted.
 func (s *server) identify(w http.ResponseWriter, r *http.Request) (identifiers, error) {
 	ids, err := readIdentifiers(r.Header, s.Now(), s.IdempotencyRetention)
+	if err == nil {
+		err = checkTrailer(r.Trailer)
+	}
 	if err != nil {
 		ids = echoed(r.Header)
 	}

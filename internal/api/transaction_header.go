@@ -99,6 +99,19 @@ func readIdentifiers(h http.Header, now time.Time, retention time.Duration) (ide
 	return i, nil
 }
 
+// checkTrailer refuses headers that are announced to come behind the body, when nobody
+// reads them any more. Those that come there unannounced are as good as not sent.
+func checkTrailer(trailer http.Header) error {
+	for _, name := range []string{
+		headerTransactionID, headerCreationDateTime, headerInitialTransactionID, headerReferenceID, headerIdempotencyKey,
+	} {
+		if _, announced := trailer[http.CanonicalHeaderKey(name)]; announced {
+			return fieldFault(errInvalidTransactionHeader, name, "must stand before the body, not in a trailer")
+		}
+	}
+	return nil
+}
+
 // headerReader reads the headers one by one and gathers what is wrong with them.
 type headerReader struct {
 	lines  map[string][]string // by canonical name

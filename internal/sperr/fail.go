@@ -60,7 +60,7 @@ func (s *Service) failOnce(ctx context.Context, tx pgx.Tx, call Call, id uuid.UU
 		return Result{Order: order}, err
 	}
 	if call.Attempt != nil && text(order.LetzterVersuchTransaktion) == call.Attempt.Initial {
-		return visitedBefore(order, r)
+		return s.visitedBefore(ctx, tx, call, order, r)
 	}
 	f, err := s.failed(order, r)
 	if err != nil {
@@ -74,11 +74,36 @@ func (s *Service) failOnce(ctx context.Context, tx pgx.Tx, call Call, id uuid.UU
 
 // visitedBefore is the result of a call that has reported this very visit already,
 // although nothing but the order itself remembers that: it is no second visit.
-func visitedBefore(order Order, r FailReport) (Result, error) {
-	if r.Reason != text(order.LetzterVersuchGrund) {
+func (s *Service) visitedBefore(ctx context.Context, tx pgx.Tx, call Call, order Order, r FailReport) (Result, error) {
+	actor, err := s.repo.actorOf(ctx, tx, order.ID, actionVisitFailed)
+	switch {
+	case err != nil:
+		return Result{}, err
+	case actor != call.Actor:
+		return Result{}, &transaction.ConflictError{Reason: transaction.ReasonPrincipal}
+	case !order.visitedAs(r):
 		return Result{}, &transaction.ConflictError{Reason: transaction.ReasonContent}
 	}
 	return Result{Order: order, Advice: adviceFirstVisit(order, r.PruefschrittCode), rebuilt: true}, nil
+}
+
+// visitedAs reports whether r may be the report of the visit that o was last left with. A
+// report that would have closed the order is another one; so is one of another moment,
+// where a device ahead of time was corrected when it was recorded.
+func (o Order) visitedAs(r FailReport) bool {
+	if r.Reason != text(o.LetzterVersuchGrund) || r.closesAtOnce(o) {
+		return false
+	}
+	if r.VersuchAm == nil || o.LetzterVersuchAm == nil {
+		return true
+	}
+	at, err := parseRFC3339(*r.VersuchAm)
+	return err == nil && at.Sub(*o.LetzterVersuchAm).Abs() <= clockSkew
+}
+
+// closesAtOnce reports whether r closes o at whatever visit.
+func (r FailReport) closesAtOnce(o Order) bool {
+	return r.Endgueltig || o.OrderType == TypeSperrung && text(r.PruefschrittCode) == codeZutrittVerweigert
 }
 
 // failure is a judged fail report.
@@ -108,8 +133,7 @@ func (s *Service) failed(order Order, r FailReport) (failure, error) {
 	if err := invalid.err(); err != nil {
 		return failure{}, err
 	}
-	refused := order.OrderType == TypeSperrung && text(r.PruefschrittCode) == codeZutrittVerweigert
-	closes := r.Endgueltig || refused || order.Sperrversuche+1 >= maxSperrversuche
+	closes := r.closesAtOnce(order) || order.Sperrversuche+1 >= maxSperrversuche
 	code, warnings, err := pruefschrittCode(codeReport{
 		order: order, outcome: StatusFailed, code: r.PruefschrittCode, text: r.Reason, closes: closes,
 	}, s.PruefschrittCheck, werktag.BerlinDay(now))

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"sperrd/internal/loop"
+	"sperrd/internal/postgres"
 	"sperrd/internal/transaction"
 )
 
@@ -99,6 +100,7 @@ func (s *Service) once(ctx context.Context, call Call, change func(ctx context.C
 	for round := 1; ; round++ {
 		record, found, err := s.transactions.Find(ctx, *call.Attempt, s.now())
 		switch {
+		case errors.Is(err, transaction.ErrInProgress):
 		case err != nil:
 			return Result{}, err
 		case found && record.Final:
@@ -183,25 +185,39 @@ func (s *Service) first(ctx context.Context, call Call, change func(ctx context.
 	}
 	if refusal == nil && result.send {
 		result = s.report(ctx, claimed, result)
-		answer = s.settle(ctx, call, result, answer)
+		if answer, err = s.settle(ctx, call, result, answer); err != nil {
+			return Result{}, err
+		}
 	}
 	result.Answered = &Answered{Answer: answer, LogicalID: call.Attempt.Initial, OrderID: result.Order.ID, Replayed: result.rebuilt}
 	return result, refusal
 }
 
 // settle makes what makod said the answer of an operation, unless a twin has not waited
-// for it. Where it cannot be written, provisional stands, and says no more than is known.
-func (s *Service) settle(ctx context.Context, call Call, result Result, provisional transaction.Answer) transaction.Answer {
+// for it. Where the database refuses it, provisional stands, which says no more than is
+// known. An error means that nobody knows which of the two stands: the same call finds out.
+func (s *Service) settle(ctx context.Context, call Call, result Result, provisional transaction.Answer) (transaction.Answer, error) {
 	answer, err := call.Answer(result, nil)
-	if err == nil {
-		ctx, cancel := s.detached(ctx)
-		defer cancel()
-		answer, err = s.transactions.Settle(ctx, call.Attempt.Initial, &answer, s.now())
-	}
 	if err != nil {
-		s.Logger.WarnContext(ctx, "answer of a transaction not settled: the one written before makod was asked stands",
-			"order_id", result.Order.ID, "transaction_id", transaction.Shown(call.Attempt.ID), "error", err)
-		return provisional
+		return transaction.Answer{}, err
 	}
-	return answer
+	settled, err := s.settleOnce(ctx, call, answer)
+	if postgres.IsUnavailable(err) { // it may have been written: whichever stands, this reads it
+		settled, err = s.settleOnce(ctx, call, answer)
+	}
+	if err == nil || postgres.IsUnavailable(err) {
+		return settled, err
+	}
+	s.Logger.WarnContext(ctx, "answer of a transaction not settled: the one written before makod was asked stands",
+		"order_id", result.Order.ID, "transaction_id", transaction.Shown(call.Attempt.ID), "error", err)
+	return provisional, nil
+}
+
+// settleTimeout bounds one try to settle.
+const settleTimeout = 5 * time.Second
+
+func (s *Service) settleOnce(ctx context.Context, call Call, answer transaction.Answer) (transaction.Answer, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	return s.transactions.Settle(ctx, call.Attempt.Initial, &answer, s.now())
 }

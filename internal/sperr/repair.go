@@ -2,6 +2,7 @@ package sperr
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -50,7 +51,7 @@ func (s *Service) ResetIFTSTA(ctx context.Context, call Call, id uuid.UUID, reas
 	}
 	result, err := s.once(ctx, call, func(ctx context.Context, tx pgx.Tx) (Result, error) {
 		if invalid != nil {
-			return Result{}, invalid
+			return s.refused(ctx, tx, id, invalid)
 		}
 		if err := s.repo.as(ctx, tx, call, reason); err != nil {
 			return Result{}, err
@@ -110,6 +111,15 @@ func repairReason(reason string) (string, error) {
 	reason = strings.TrimSpace(reason)
 	checkText(invalid, "reason", reason, maxFreeText)
 	return reason, invalid.err()
+}
+
+// refused is a refusal of a call that nothing of its order has to do with, if there is one.
+func (s *Service) refused(ctx context.Context, tx pgx.Tx, id uuid.UUID, refusal error) (Result, error) {
+	order, err := s.repo.get(ctx, tx, id)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return Result{}, err
+	}
+	return Result{Order: order}, refusal
 }
 
 // RequeueEvents gives dead letters of the outbox to the ERP once more, those named or, for

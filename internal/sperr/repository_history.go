@@ -91,13 +91,13 @@ func (r *Repository) appendHistory(ctx context.Context, tx pgx.Tx, changes ...ch
 	return nil
 }
 
-// creator is who has made an order; empty: nobody knows.
-func (r *Repository) creator(ctx context.Context, tx pgx.Tx, id uuid.UUID) (actor string, err error) {
+// actorOf is who has done something to an order that is done once; empty: nobody knows.
+func (r *Repository) actorOf(ctx context.Context, tx pgx.Tx, id uuid.UUID, action string) (actor string, err error) {
 	err = tx.QueryRow(ctx, `
 		SELECT COALESCE(min(actor), '') FROM sperr_order_history
-		WHERE tenant = $1 AND order_id = $2 AND action = $3`, r.tenant, id, actionCreated).Scan(&actor)
+		WHERE tenant = $1 AND order_id = $2 AND action = $3`, r.tenant, id, action).Scan(&actor)
 	if err != nil {
-		return "", fmt.Errorf("find who made order %s: %w", id, err)
+		return "", fmt.Errorf("find whose %s of order %s it was: %w", action, id, err)
 	}
 	return actor, nil
 }

@@ -138,24 +138,26 @@ func (r *Repository) recordNotDispatched(ctx context.Context, tx pgx.Tx, attempt
 	var ids []uuid.UUID
 	var leases []time.Time
 	var texts, codes []string
-	var unklar, giveBack []bool
+	var unklar, giveBack, unsent []bool
 	var waits []float64 // seconds
 	var resets []int
 	for _, a := range attempts {
 		ids, leases = append(ids, a.order.ID), append(leases, a.order.IFTSTANextAttemptAt)
 		texts, codes = append(texts, a.inVain.text), append(codes, a.inVain.code)
 		unklar, giveBack = append(unklar, a.inVain.unklar), append(giveBack, a.inVain.giveBack)
+		unsent = append(unsent, a.first && a.transactionID == "")
 		waits, resets = append(waits, a.inVain.wait.Seconds()), append(resets, a.order.IFTSTAResets)
 	}
 	return endings(ctx, tx, held(how.wait)+`, mine AS (
 			SELECT a.* FROM unnest(@ids::uuid[], @leases::timestamptz[], @texts::text[], @codes::text[], @unklar::boolean[],
-				@give_back::boolean[], @waits::float8[], @resets::int[]) AS a (id, lease, text, code, unklar, give_back, wait, resets)
+				@give_back::boolean[], @waits::float8[], @resets::int[], @unsent::boolean[]) AS a (id, lease, text, code, unklar, give_back, wait, resets, unsent)
 			`+stillClaimed+`
 		), ended AS (
 			UPDATE sperr_orders o SET
 				iftsta_last_error = COALESCE(NULLIF(mine.text, ''), o.iftsta_last_error),
 				iftsta_last_code = COALESCE(NULLIF(mine.code, ''), o.iftsta_last_code),
 				iftsta_unklar = mine.unklar, iftsta_in_flight = false,
+				iftsta_transaktion = CASE WHEN NOT mine.unsent THEN o.iftsta_transaktion END, -- the next claim gives the first one
 				iftsta_attempts = o.iftsta_attempts - (mine.give_back AND o.iftsta_resets = mine.resets)::int,
 				iftsta_next_attempt_at = CASE WHEN o.iftsta_resets = mine.resets THEN now() + make_interval(secs => mine.wait) ELSE now() END,
 				updated_at = @at
@@ -163,7 +165,7 @@ func (r *Repository) recordNotDispatched(ctx context.Context, tx pgx.Tx, attempt
 			RETURNING o.id, o.status, o.iftsta_attempts AS attempts
 		) `+theEnds, pgx.NamedArgs{
 		"tenant": r.tenant, "at": how.at, "ids": ids, "leases": leases, "texts": texts, "codes": codes,
-		"unklar": unklar, "give_back": giveBack, "waits": waits, "resets": resets,
+		"unklar": unklar, "give_back": giveBack, "waits": waits, "resets": resets, "unsent": unsent,
 	})
 }
 

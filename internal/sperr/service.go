@@ -169,7 +169,7 @@ func (s *Service) Cancel(ctx context.Context, call Call, id uuid.UUID, reason st
 	}
 	return s.once(ctx, call, func(ctx context.Context, tx pgx.Tx) (Result, error) {
 		if invalid != nil {
-			return Result{}, invalid
+			return s.refused(ctx, tx, id, invalid)
 		}
 		at := s.now()
 		order, ok, err := s.repo.cancel(ctx, tx, id, at)

@@ -127,14 +127,14 @@ func TestExpired_comes_in_groups_that_two_replicas_share(t *testing.T) {
 	b := newBench(t)
 	b.exec(t, `INSERT INTO api_transactions (tenant, logical_id, principal, operation, fingerprint, fingerprint_version, executed_by, state,
 			status_code, response_headers, response_body, created_at, expires_at)
-		SELECT $1, gen_random_uuid(), '', '', '', 1, '', 'final', 204, '{}', '', $2, $2 FROM generate_series(1, $3)`, testTenant, testNow, maxForgotten+3)
+		SELECT $1, gen_random_uuid(), '', '', '', 1, '', 'final', 204, '{}', '', $2::timestamptz - interval '400 days', $2 FROM generate_series(1, $3)`, testTenant, testNow, maxForgotten+3)
 	one, other := b.begin(t), b.begin(t)
 	first, more, err := b.Expired(t.Context(), one, testNow)
 	rest, moreRest, errRest := b.Expired(t.Context(), other, testNow) // does not wait for the first
 	if errors.Join(err, errRest) != nil || len(first) != maxForgotten || !more || len(rest) != 3 || moreRest {
 		t.Errorf("%d operations, more %v, then %d, more %v; %v, %v", len(first), more, len(rest), moreRest, err, errRest)
 	}
-	if first[0].OrderID != (uuid.NullUUID{}) {
+	if first[0].OrderID != uuid.Nil {
 		t.Errorf("order %v of an operation without one", first[0].OrderID)
 	}
 }

@@ -2,6 +2,7 @@ package transaction
 
 import (
 	"bytes"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -19,7 +20,7 @@ const recordColumns = `t.logical_id, t.principal, t.operation, t.order_id, t.fin
 // row is an operation and one of the ids by which it is known.
 type row struct {
 	TransactionID      string            `db:"transaction_id"`
-	Received           bool              `db:"received"` // false: only named by another call
+	ReceivedAt         *time.Time        `db:"received_at"` // nil: only named by another call
 	LogicalID          string            `db:"logical_id"`
 	Principal          string            `db:"principal"`
 	Operation          string            `db:"operation"`
@@ -66,7 +67,7 @@ func resolve(a Attempt, known map[string]row) (operation *row, missing []string,
 	case !ownKnown && !firstKnown:
 		return nil, nil, nil
 	case ownKnown && firstKnown && own.LogicalID != first.LogicalID,
-		ownKnown && !firstKnown && own.Received:
+		ownKnown && !firstKnown && own.ReceivedAt != nil:
 		return nil, nil, conflictOf(a, own)
 	case ownKnown:
 		operation = &own
@@ -74,7 +75,7 @@ func resolve(a Attempt, known map[string]row) (operation *row, missing []string,
 		operation = &first
 	}
 	for _, id := range a.ids() {
-		if k, ok := known[id]; !ok || id == a.ID && !k.Received {
+		if k, ok := known[id]; !ok || id == a.ID && k.ReceivedAt == nil {
 			missing = append(missing, id)
 		}
 	}

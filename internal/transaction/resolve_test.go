@@ -3,14 +3,19 @@ package transaction
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 // know is an operation as one of its ids finds it.
 func know(id, logicalID string, received bool) row {
+	var at *time.Time
+	if received {
+		at = &testNow
+	}
 	return row{
-		TransactionID: id, Received: received, LogicalID: logicalID, Principal: "https://idp anna", Operation: "PUT /x",
+		TransactionID: id, ReceivedAt: at, LogicalID: logicalID, Principal: "https://idp anna", Operation: "PUT /x",
 		FingerprintVersion: FingerprintVersion, Fingerprint: append([]byte{1}, make([]byte, 31)...),
 	}
 }

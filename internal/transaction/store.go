@@ -14,6 +14,9 @@ import (
 // FutureSkew is how far in the future a creationDateTime may lie.
 const FutureSkew = 5 * time.Minute
 
+// notedFor is how long a call that comes again under the same id is not noted once more.
+const notedFor = time.Hour
+
 // Store is both tables as one tenant sees them. It is safe for concurrent use, also by
 // several processes on one database. Times are the caller's clock.
 type Store struct {
@@ -27,19 +30,21 @@ func NewStore(pool *pgxpool.Pool, tenant string, retention time.Duration) *Store
 	return &Store{pool: pool, tenant: tenant, retention: retention}
 }
 
+// lockedIDs keeps an INSERT of ids from waiting for a call under way that uses one of
+// them. Which of two calls has an id, its key decides.
+const lockedIDs = `WITH free AS MATERIALIZED (
+			SELECT bool_and(pg_try_advisory_xact_lock(hashtextextended('api_transactions/' || @tenant || '/' || id, 0))) AS all_of_them
+			FROM unnest(@ids::text[]) AS id
+		)`
+
 // Claim gives the operation of a to tx, which then does the work and calls Keep. It is
 // false where another call has it, done or under way; tx must be rolled back then. It
 // waits for nobody: a connection that waits is missing to whom it waits for.
 func (s *Store) Claim(ctx context.Context, tx pgx.Tx, a Attempt, at time.Time) (bool, error) {
 	ids := a.ids()
 	created, received := a.times(ids, at)
-	// The advisory locks only keep the INSERT from waiting for a call under way. Which
-	// of two calls has an id, its key decides.
 	tag, err := tx.Exec(ctx, `
-		WITH free AS MATERIALIZED (
-			SELECT bool_and(pg_try_advisory_xact_lock(hashtextextended('api_transactions/' || @tenant || '/' || id, 0))) AS all_of_them
-			FROM unnest(@ids::text[]) AS id
-		)
+		`+lockedIDs+`
 		INSERT INTO api_transaction_attempts (tenant, transaction_id, logical_id, creation_datetime, received_at, replayed)
 		SELECT @tenant, i.id, @logical_id, i.created, i.received, false
 		FROM free, unnest(@ids::text[], @created::timestamptz[], @received::timestamptz[]) AS i (id, created, received)
