@@ -9,13 +9,18 @@ import (
 )
 
 // Route is a line of the route table as tests see it.
-type Route struct{ Method, Pattern, Action, Open string }
+type Route struct {
+	Method, Pattern, Action, Open string
+
+	Once    bool   // each operation is done once
+	Unkeyed string // why no call is recognised
+}
 
 // Table is the route table.
 func Table() []Route {
 	var table []Route
 	for _, r := range (&server{}).table() {
-		table = append(table, Route{r.method, r.pattern, r.access.action, r.access.open})
+		table = append(table, Route{r.method, r.pattern, r.access.action, r.access.open, r.read != nil, r.why})
 	}
 	return table
 }
