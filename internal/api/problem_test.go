@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -27,6 +28,13 @@ func problems(t *testing.T) map[string]answer {
 	wantStatus(t, b.deliver(t, sample(t, "17115-fixed-date.json")), http.StatusCreated)
 
 	g := newGuarded(t)
+
+	wantStatus(t, b.change(t, pending, "fail", `{"reason":"zu"}`, called(callA)), http.StatusAccepted)
+	waiting := newBench(t, func(s *settings) { s.twinWait = time.Millisecond })
+	held := waiting.create(t, minimal("sperrung")).ID
+	release := waiting.lockOrder(t, held)
+	inProgress := inBackground(func() answer { return waiting.change(t, held, "cancel", "", called(callA)) })
+	waiting.awaitLocked(t)
 
 	all := map[string]answer{
 		"unauthenticated":        g.get(t, orders),
@@ -45,7 +53,13 @@ func problems(t *testing.T) map[string]answer {
 		"invalid_order":          b.call(t, http.MethodPost, orders, `{"malo_id":"51238696782","order_type":"sperrung"}`),
 		"invalid_report":         b.report(t, pending, "fail", `{"reason":" "}`),
 		"unusable_event":         b.deliver(t, edited(t, "51238696012", "51238696782")),
+
+		"invalid_transaction_header": b.change(t, pending, "cancel", "", []string{"transactionId", "42"}),
+		"transaction_conflict":       b.change(t, pending, "fail", `{"reason":"weg"}`, called(callB, callA)),
+		"transaction_in_progress":    waiting.change(t, held, "cancel", "", called(callB, callA)),
 	}
+	release()
+	wantStatus(t, inProgress(), http.StatusNoContent)
 	if _, err := b.pool.Exec(t.Context(), `ALTER TABLE sperr_orders RENAME TO away`); err != nil {
 		t.Fatal(err)
 	}
