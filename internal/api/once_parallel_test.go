@@ -5,25 +5,29 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 )
 
-// persistent makes calls as a client does that wants its answer: what says to come again
-// comes again, under an id of its own. It gives up after a number of times.
-func persistent(call func(header []string) answer, id, initial string) answer {
-	a := call(called(id, initial))
+// persistent makes a call as a client does that wants its answer: where it is asked to
+// come again, it does, a number of times. On a busy machine that happens to anybody.
+func persistent(call func() answer) answer {
+	a := call()
 	for range 20 {
 		again := a.status == http.StatusServiceUnavailable ||
 			a.status == http.StatusConflict && readProblem(a).Code == "transaction_in_progress"
 		if !again {
 			break
 		}
-		a = call(called(uuid.NewString(), initial))
+		a = call()
 	}
 	return a
 }
+
+// patient lets a call wait for its twin as long as any call may take.
+func patient(s *settings) { s.twinWait = time.Minute }
 
 // wantOneAnswer fails unless all answers are the same, and at most one no replay: none
 // where the call that did the work has not got its answer.
@@ -46,7 +50,7 @@ func wantOneAnswer(t *testing.T, answers []answer) {
 
 func TestTwenty_executes_of_one_transaction_in_parallel_are_one(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newBench(t, patient)
 	id := b.market(t, 17115, malo).ID
 	answers := make([]answer, 20)
 	var calls sync.WaitGroup
@@ -55,7 +59,7 @@ func TestTwenty_executes_of_one_transaction_in_parallel_are_one(t *testing.T) {
 		if i > 0 {
 			header = called(uuid.NewString(), callA)
 		}
-		calls.Go(func() { answers[i] = b.change(t, id, "execute", "", header) })
+		calls.Go(func() { answers[i] = persistent(func() answer { return b.change(t, id, "execute", "", header) }) })
 	}
 	calls.Wait()
 	for _, a := range answers {
@@ -72,12 +76,14 @@ func TestTwenty_executes_of_one_transaction_in_parallel_are_one(t *testing.T) {
 
 func TestTwenty_executes_under_one_id_in_parallel_are_one(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newBench(t, patient)
 	id := b.market(t, 17115, malo).ID
 	answers := make([]answer, 20)
 	var calls sync.WaitGroup
 	for i := range answers {
-		calls.Go(func() { answers[i] = b.change(t, id, "execute", "", called(callA)) })
+		calls.Go(func() {
+			answers[i] = persistent(func() answer { return b.change(t, id, "execute", "", called(callA)) })
+		})
 	}
 	calls.Wait()
 	wantOneAnswer(t, answers)
@@ -107,7 +113,7 @@ func TestFifty_calls_on_each_of_twenty_orders_while_makod_is_slow_are_twenty_out
 				own = uuid.NewString()
 			}
 			calls.Go(func() {
-				answers[i][j] = persistent(func(header []string) answer { return b.change(t, id, "execute", "", header) }, own, first)
+				answers[i][j] = persistent(func() answer { return b.change(t, id, "execute", "", called(own, first)) })
 			})
 		}
 	}
@@ -141,13 +147,13 @@ func TestFifty_calls_on_each_of_twenty_orders_while_makod_is_slow_are_twenty_out
 // Neither of two calls of a chain has been recorded when the other one looks.
 func TestChain_of_two_calls_in_parallel_is_one_order(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newBench(t, patient)
 	for round := 1; round <= 20; round++ {
 		first, second, third := uuid.NewString(), uuid.NewString(), uuid.NewString()
 		var answers [3]answer
 		var calls sync.WaitGroup
 		for i, header := range [][]string{called(second, first), called(third, second), called(second, first)} {
-			calls.Go(func() { answers[i] = b.createCalled(t, fullOrder, header) })
+			calls.Go(func() { answers[i] = persistent(func() answer { return b.createCalled(t, fullOrder, header) }) })
 		}
 		calls.Wait()
 		wantOneAnswer(t, answers[:])
@@ -164,13 +170,14 @@ func TestChain_of_two_calls_in_parallel_is_one_order(t *testing.T) {
 // a conflict, whichever comes first.
 func TestContradicting_calls_of_one_transaction_in_parallel_are_one_order_and_a_conflict(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newBench(t, patient)
 	for round := 1; round <= 10; round++ {
 		first := uuid.NewString()
 		var answers [2]answer
 		var calls sync.WaitGroup
 		for i, body := range []string{minimal("sperrung"), minimal("entsperrung")} {
-			calls.Go(func() { answers[i] = b.createCalled(t, body, called(uuid.NewString(), first)) })
+			header := called(uuid.NewString(), first)
+			calls.Go(func() { answers[i] = persistent(func() answer { return b.createCalled(t, body, header) }) })
 		}
 		calls.Wait()
 		refused := answers[0]
@@ -187,7 +194,7 @@ func TestContradicting_calls_of_one_transaction_in_parallel_are_one_order_and_a_
 // A first visit and its retry, and at the same time the second visit, of another team.
 func TestFail_repeated_beside_the_second_visit_counts_two_visits(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newBench(t, patient)
 	const body = `{"reason":"niemand da","pruefschritt_code":"A05"}`
 	for n := range 5 {
 		id := b.market(t, 17115, maloOf(n)).ID
@@ -196,8 +203,9 @@ func TestFail_repeated_beside_the_second_visit_counts_two_visits(t *testing.T) {
 		var calls sync.WaitGroup
 		for i := range answers[0] {
 			for k, operation := range []string{one, two} {
+				header := called(uuid.NewString(), operation)
 				calls.Go(func() {
-					answers[k][i] = b.change(t, id, "fail", body, called(uuid.NewString(), operation))
+					answers[k][i] = persistent(func() answer { return b.change(t, id, "fail", body, header) })
 				})
 			}
 		}

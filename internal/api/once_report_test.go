@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"sperrd/internal/makod/makodtest"
@@ -19,6 +20,7 @@ func TestExecute_repeated_is_one_command_and_the_same_answer(t *testing.T) {
 	}
 	again := b.change(t, id, "execute", "", called(callB, callA))
 	wantReplay(t, again, first, callB, callA)
+	wantReplay(t, b.change(t, strings.ToUpper(id), "execute", "", called(callB, callA)), first, callB, callA)
 	if len(again.body) != 0 {
 		t.Errorf("body %q of a 204", again.body)
 	}

@@ -54,8 +54,8 @@ func TestTwin_of_a_call_that_makod_holds_settles_the_answer_for_both(t *testing.
 
 func TestTwin_that_finds_the_work_done_while_it_waits_gets_its_answer(t *testing.T) {
 	t.Parallel()
-	arrived := make(chan struct{}, 10)
-	b := newBench(t, counted(arrived), func(s *settings) { s.twinWait = time.Minute })
+	arrived := make(chan struct{}, 100)
+	b := newBench(t, counted(arrived), patient)
 	id := b.market(t, 17115, malo).ID
 	<-arrived // the event
 	<-arrived // the look at the order
@@ -66,7 +66,9 @@ func TestTwin_that_finds_the_work_done_while_it_waits_gets_its_answer(t *testing
 	if err := gate.Wait(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	twin := inBackground(func() answer { return b.change(t, id, "execute", "", called(callB, callA)) })
+	twin := inBackground(func() answer {
+		return persistent(func() answer { return b.change(t, id, "execute", "", called(callB, callA)) })
+	})
 	<-arrived
 	gate.Release()
 	wantFirst(t, first(), http.StatusNoContent, callA, callA)
@@ -77,7 +79,7 @@ func TestTwin_that_finds_the_work_done_while_it_waits_gets_its_answer(t *testing
 func TestTwins_of_a_held_call_and_clients_that_hang_up_leave_a_pool_of_three_free(t *testing.T) {
 	t.Parallel()
 	const twins, quitters = 10, 10
-	arrived := make(chan struct{}, twins+quitters+10)
+	arrived := make(chan struct{}, 10*(twins+quitters))
 	b := newBench(t, counted(arrived), func(s *settings) { s.poolSize = 3 })
 	id := b.market(t, 17115, malo).ID
 	<-arrived
@@ -99,7 +101,10 @@ func TestTwins_of_a_held_call_and_clients_that_hang_up_leave_a_pool_of_three_fre
 	}
 	answers := make([]func() answer, twins)
 	for i := range answers {
-		answers[i] = inBackground(func() answer { return b.change(t, id, "execute", "", called(uuid.NewString(), callA)) })
+		header := called(uuid.NewString(), callA)
+		answers[i] = inBackground(func() answer {
+			return persistent(func() answer { return b.change(t, id, "execute", "", header) })
+		})
 	}
 	for range twins + quitters {
 		<-arrived
@@ -214,8 +219,8 @@ func TestTwin_of_a_call_of_which_nothing_is_known_yet_is_asked_to_come_again(t *
 // What a twin found under way and that then failed is nobody's: the twin does the work.
 func TestTwin_does_the_work_when_the_call_under_way_has_failed(t *testing.T) {
 	t.Parallel()
-	arrived := make(chan struct{}, 10)
-	b := newBench(t, counted(arrived), func(s *settings) { s.twinWait = time.Minute })
+	arrived := make(chan struct{}, 100)
+	b := newBench(t, counted(arrived), patient)
 	id := b.create(t, minimal("sperrung")).ID
 	<-arrived
 	// The first change of a report fails at its commit; those after it do not.
@@ -226,7 +231,9 @@ func TestTwin_does_the_work_when_the_call_under_way_has_failed(t *testing.T) {
 	first := inBackground(func() answer { return b.change(t, id, "fail", `{"reason":"zu"}`, called(callA)) })
 	<-arrived
 	b.awaitLocked(t)
-	twin := inBackground(func() answer { return b.change(t, id, "fail", `{"reason":"zu"}`, called(callB, callA)) })
+	twin := inBackground(func() answer {
+		return persistent(func() answer { return b.change(t, id, "fail", `{"reason":"zu"}`, called(callB, callA)) })
+	})
 	<-arrived
 	release()
 	wantFirst(t, first(), http.StatusInternalServerError, callA, callA)
