@@ -58,8 +58,10 @@ func (m *model) judge(c modelCall) modelVerdict {
 		return modelVerdict{modelExpected: refused(http.StatusUnprocessableEntity, "invalid_order")}
 	case c.route == "create":
 		return done(http.StatusCreated, "created", "auftrag.eingegangen", "pending")
-	case (c.route == "cancel" || c.route == "reset") && body.invalid: // before the order is looked at
+	case (c.route == "cancel" || c.route == "reset") && body.invalid && c.order < 0: // whatever the order
 		return modelVerdict{modelExpected: refused(http.StatusUnprocessableEntity, "invalid_report")}
+	case (c.route == "cancel" || c.route == "reset") && body.invalid:
+		return no(http.StatusUnprocessableEntity, "invalid_report")
 	case c.order < 0:
 		return no(http.StatusNotFound, "not_found")
 	}

@@ -135,3 +135,18 @@ func TestEcho_is_not_in_the_body_and_the_log_names_the_ids(t *testing.T) {
 		}
 	}
 }
+
+// The refusal of a reason names the order like every other answer about one.
+func TestRefused_reason_says_where_the_order_is_read(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.create(t, minimal("sperrung")).ID
+	const body = `{"reason":"\u0000"}`
+	for verb, call := range map[string]string{"cancel": callA, "iftsta/reset": callB} {
+		a := b.change(t, id, verb, body, called(call))
+		wantProblem(t, a, http.StatusUnprocessableEntity, "invalid_report", "reason")
+		if got := a.header.Get(contentLocation); got != orders+"/"+id {
+			t.Errorf("%s: %s %q", verb, contentLocation, got)
+		}
+	}
+}

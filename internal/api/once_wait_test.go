@@ -243,3 +243,19 @@ func TestTwin_does_the_work_when_the_call_under_way_has_failed(t *testing.T) {
 		t.Errorf("%d visits, want 1", o.Sperrversuche)
 	}
 }
+
+// A retry whose own id a call under way names as its first waits for that call outside of
+// the database, as any twin does, and is told so.
+func TestRetry_whose_id_is_claimed_by_a_call_under_way_is_asked_to_come_again(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, func(s *settings) { s.twinWait = 20 * time.Millisecond })
+	id := b.market(t, 17115, malo).ID
+	const body = `{"reason":"zu"}`
+	wantFirst(t, b.change(t, id, "fail", body, called(callA)), http.StatusAccepted, callA, callA)
+	release := b.lockOrder(t, id)
+	underWay := inBackground(func() answer { return b.change(t, id, "fail", body, called(callC, callB)) })
+	b.awaitLocked(t)
+	wantProblem(t, b.change(t, id, "fail", body, called(callB, callA)), http.StatusConflict, "transaction_in_progress")
+	release()
+	wantEcho(t, underWay(), callC, callB)
+}

@@ -75,13 +75,13 @@ func (s *Service) failOnce(ctx context.Context, tx pgx.Tx, call Call, id uuid.UU
 // visitedBefore is the result of a call that has reported this very visit already,
 // although nothing but the order itself remembers that: it is no second visit.
 func (s *Service) visitedBefore(ctx context.Context, tx pgx.Tx, call Call, order Order, r FailReport) (Result, error) {
-	actor, err := s.repo.actorOf(ctx, tx, order.ID, actionVisitFailed)
+	actor, code, err := s.repo.doneOnce(ctx, tx, order.ID, actionVisitFailed)
 	switch {
 	case err != nil:
 		return Result{}, err
 	case actor != call.Actor:
 		return Result{}, &transaction.ConflictError{Reason: transaction.ReasonPrincipal}
-	case !order.visitedAs(r):
+	case !order.visitedAs(r) || r.PruefschrittCode != nil && *r.PruefschrittCode != code:
 		return Result{}, &transaction.ConflictError{Reason: transaction.ReasonContent}
 	}
 	return Result{Order: order, Advice: adviceFirstVisit(order, r.PruefschrittCode), rebuilt: true}, nil

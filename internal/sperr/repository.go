@@ -123,7 +123,7 @@ func (r *Repository) createdIn(ctx context.Context, tx pgx.Tx, logicalID string)
 	if err != nil {
 		return Order{}, "", fmt.Errorf("find the order of a transaction: %w", err)
 	}
-	actor, err = r.actorOf(ctx, tx, o.ID, actionCreated)
+	actor, _, err = r.doneOnce(ctx, tx, o.ID, actionCreated)
 	return o, actor, err
 }
 

@@ -91,15 +91,16 @@ func (r *Repository) appendHistory(ctx context.Context, tx pgx.Tx, changes ...ch
 	return nil
 }
 
-// actorOf is who has done something to an order that is done once; empty: nobody knows.
-func (r *Repository) actorOf(ctx context.Context, tx pgx.Tx, id uuid.UUID, action string) (actor string, err error) {
+// doneOnce is who has done to an order what is done once, and with which
+// Pruefschritt code; both empty: nobody knows.
+func (r *Repository) doneOnce(ctx context.Context, tx pgx.Tx, id uuid.UUID, action string) (actor, code string, err error) {
 	err = tx.QueryRow(ctx, `
-		SELECT COALESCE(min(actor), '') FROM sperr_order_history
-		WHERE tenant = $1 AND order_id = $2 AND action = $3`, r.tenant, id, action).Scan(&actor)
+		SELECT COALESCE(min(actor), ''), COALESCE(min(detail ->> 'pruefschritt_code'), '') FROM sperr_order_history
+		WHERE tenant = $1 AND order_id = $2 AND action = $3`, r.tenant, id, action).Scan(&actor, &code)
 	if err != nil {
-		return "", fmt.Errorf("find whose %s of order %s it was: %w", action, id, err)
+		return "", "", fmt.Errorf("find whose %s of order %s it was: %w", action, id, err)
 	}
-	return actor, nil
+	return actor, code, nil
 }
 
 // moving is who gave events to the ERP once more, how, why and when.

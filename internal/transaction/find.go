@@ -2,6 +2,7 @@ package transaction
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -67,21 +68,31 @@ func (s *Store) known(ctx context.Context, a Attempt) (map[string]row, error) {
 // them meanwhile or is about to, or the operation is gone.
 func (s *Store) note(ctx context.Context, a Attempt, logicalID string, ids []string, at time.Time) (bool, error) {
 	created, received := a.times(ids, at)
-	tag, err := s.pool.Exec(ctx, `
-		`+lockedIDs+`
-		INSERT INTO api_transaction_attempts AS known (tenant, transaction_id, logical_id, creation_datetime, received_at, replayed)
-		SELECT t.tenant, i.id, t.logical_id, i.created, i.received, i.received IS NOT NULL
-		FROM (SELECT * FROM api_transactions WHERE tenant = @tenant AND logical_id = @logical_id FOR KEY SHARE) AS t,
-			free, unnest(@ids::text[], @created::timestamptz[], @received::timestamptz[]) AS i (id, created, received)
-		WHERE free.all_of_them ORDER BY i.id
-		ON CONFLICT (tenant, transaction_id) DO UPDATE SET
-			creation_datetime = COALESCE(known.creation_datetime, EXCLUDED.creation_datetime),
-			received_at = GREATEST(known.received_at, EXCLUDED.received_at), replayed = known.replayed OR EXCLUDED.replayed
-		WHERE known.logical_id = EXCLUDED.logical_id`, pgx.NamedArgs{
-		"tenant": s.tenant, "logical_id": logicalID, "ids": ids, "created": created, "received": received,
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, lockedIDs+`
+			INSERT INTO api_transaction_attempts AS known (tenant, transaction_id, logical_id, creation_datetime, received_at, replayed)
+			SELECT t.tenant, i.id, t.logical_id, i.created, i.received, i.received IS NOT NULL
+			FROM (SELECT * FROM api_transactions WHERE tenant = @tenant AND logical_id = @logical_id FOR KEY SHARE) AS t,
+				free, unnest(@ids::text[], @created::timestamptz[], @received::timestamptz[]) AS i (id, created, received)
+			WHERE free.all_of_them ORDER BY i.id
+			ON CONFLICT (tenant, transaction_id) DO UPDATE SET
+				creation_datetime = COALESCE(known.creation_datetime, EXCLUDED.creation_datetime),
+				received_at = GREATEST(known.received_at, EXCLUDED.received_at), replayed = known.replayed OR EXCLUDED.replayed
+			WHERE known.logical_id = EXCLUDED.logical_id`, pgx.NamedArgs{
+			"tenant": s.tenant, "logical_id": logicalID, "ids": ids, "created": created, "received": received,
+		})
+		if err == nil && tag.RowsAffected() != int64(len(ids)) {
+			return errNotNoted // none of them, so that no id is bound by a call that is refused
+		}
+		return err
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, errNotNoted):
+		return false, nil
+	case err != nil:
 		return false, fmt.Errorf("note a transaction: %w", err)
 	}
-	return tag.RowsAffected() == int64(len(ids)), nil
+	return true, nil
 }
+
+var errNotNoted = errors.New("an id is bound by another call")

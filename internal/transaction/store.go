@@ -32,10 +32,11 @@ func NewStore(pool *pgxpool.Pool, tenant string, retention time.Duration) *Store
 
 // lockedIDs keeps an INSERT of ids from waiting for a call under way that uses one of
 // them. Which of two calls has an id, its key decides.
-const lockedIDs = `WITH free AS MATERIALIZED (
-			SELECT bool_and(pg_try_advisory_xact_lock(hashtextextended('api_transactions/' || @tenant || '/' || id, 0))) AS all_of_them
-			FROM unnest(@ids::text[]) AS id
-		)`
+const lockedIDs = `
+	WITH free AS MATERIALIZED (
+		SELECT bool_and(pg_try_advisory_xact_lock(hashtextextended('api_transactions/' || @tenant || '/' || id, 0))) AS all_of_them
+		FROM unnest(@ids::text[]) AS id
+	)`
 
 // Claim gives the operation of a to tx, which then does the work and calls Keep. It is
 // false where another call has it, done or under way; tx must be rolled back then. It
@@ -43,8 +44,7 @@ const lockedIDs = `WITH free AS MATERIALIZED (
 func (s *Store) Claim(ctx context.Context, tx pgx.Tx, a Attempt, at time.Time) (bool, error) {
 	ids := a.ids()
 	created, received := a.times(ids, at)
-	tag, err := tx.Exec(ctx, `
-		`+lockedIDs+`
+	tag, err := tx.Exec(ctx, lockedIDs+`
 		INSERT INTO api_transaction_attempts (tenant, transaction_id, logical_id, creation_datetime, received_at, replayed)
 		SELECT @tenant, i.id, @logical_id, i.created, i.received, false
 		FROM free, unnest(@ids::text[], @created::timestamptz[], @received::timestamptz[]) AS i (id, created, received)
