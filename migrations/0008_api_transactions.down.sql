@@ -1,4 +1,4 @@
-LOCK TABLE sperr_orders IN ACCESS EXCLUSIVE MODE; -- in full at once, as in 0005
+LOCK TABLE sperr_orders, sperr_order_history IN ACCESS EXCLUSIVE MODE; -- in full at once, as in 0005
 CREATE OR REPLACE FUNCTION sperr_orders_iftsta_reset() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF NOT OLD.iftsta_in_flight THEN

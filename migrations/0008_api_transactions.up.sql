@@ -1,6 +1,6 @@
 -- Calls that change an order are recognised when they come again, and get the same answer.
 
-LOCK TABLE sperr_orders IN ACCESS EXCLUSIVE MODE; -- in full at once, as in 0005
+LOCK TABLE sperr_orders, sperr_order_history IN ACCESS EXCLUSIVE MODE; -- in full at once, as in 0005
 
 -- One logical operation and its answer, written in the transaction of the change. A row
 -- is only ever seen whole: what is under way has none yet.
@@ -8,7 +8,7 @@ CREATE TABLE api_transactions (
     tenant              TEXT NOT NULL,
     logical_id          TEXT NOT NULL,                  -- the id of its first call
     principal           TEXT NOT NULL,                  -- issuer and subject of the caller; a token may change
-    operation           TEXT NOT NULL,                  -- method, route, path and query
+    operation           TEXT NOT NULL,                  -- method, route, order and query
     order_id            UUID REFERENCES sperr_orders (id),
     fingerprint         BYTEA NOT NULL,                 -- SHA-256 of operation, body and reference_id
     fingerprint_version SMALLINT NOT NULL,
@@ -24,7 +24,6 @@ CREATE TABLE api_transactions (
     PRIMARY KEY (tenant, logical_id)
 );
 CREATE INDEX api_transactions_expiry ON api_transactions (tenant, expires_at);
-CREATE INDEX api_transactions_order ON api_transactions (order_id);
 CREATE INDEX api_transactions_provisional ON api_transactions (tenant, created_at) WHERE state = 'provisional';
 
 -- Every id by which an operation is known. The key decides which of two calls does the

@@ -201,7 +201,7 @@ func TestCheck_asks_the_issuer_for_its_keys(t *testing.T) {
 	s := setup{port: 8780, database: postgrestest.NewURL(t), makod: m.url, erp: m.url}
 	_, stdout, _ := command(t, guardedTOML(s, issuer.URL()), "check")
 	want := []string{
-		"configuration ok", "webhook ok", "calendar ok", "database ok", "clock ok", "schema ok", "outbox ok",
+		"configuration ok", "webhook ok", "calendar ok", "idempotency ok", "database ok", "clock ok", "schema ok", "outbox ok",
 		"oidc ok", "makod ok", "erp ok",
 	}
 	if diff := cmp.Diff(want, levels(stdout)); diff != "" {

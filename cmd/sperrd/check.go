@@ -27,6 +27,7 @@ func (checkCommand) Run(ctx context.Context, p *process) error {
 	if cfg := f.configuration(p); cfg != nil {
 		f.webhookSecret(cfg)
 		f.calendar(p.now())
+		f.idempotency(cfg)
 		f.database(ctx, cfg, p.now)
 		f.tokens(ctx, cfg, p.now)
 		f.makod(ctx, cfg)
@@ -36,6 +37,16 @@ func (checkCommand) Run(ctx context.Context, p *process) error {
 		return errReported
 	}
 	return nil
+}
+
+// idempotency says how calls are recognised that come again.
+func (f *findings) idempotency(cfg *config.Config) {
+	unnamed := "carried out as often as they come"
+	if cfg.Idempotency.Required {
+		unnamed = "refused"
+	}
+	f.ok("idempotency", fmt.Sprintf("calls are remembered for %d hours; those without ids are %s",
+		int(cfg.Idempotency.Retention.Hours()), unnamed))
 }
 
 // findings prints what a check finds: how it stands, what was looked at, and how

@@ -29,7 +29,7 @@ func TestCheck_neighbours_that_are_there_are_ok(t *testing.T) {
 	code, stdout, stderr := command(t, s.toml(), "check")
 	want := []string{
 		"configuration ok", "configuration warn", // allow_insecure_no_auth
-		"webhook ok", "calendar ok", "database ok", "clock ok", "schema ok", "outbox ok", "makod ok", "erp ok",
+		"webhook ok", "calendar ok", "idempotency ok", "database ok", "clock ok", "schema ok", "outbox ok", "makod ok", "erp ok",
 	}
 	if diff := cmp.Diff(want, levels(stdout)); diff != "" || code != exitOK || stderr != "" {
 		t.Errorf("exit code %d, %q, findings (-want +got):\n%s\n%s", code, stderr, diff, stdout)
@@ -50,7 +50,7 @@ func TestCheck_neighbours_that_are_away_fail_and_no_secret_is_told(t *testing.T)
 	}
 	code, stdout, stderr := command(t, s.toml(), "check")
 	want := []string{
-		"configuration ok", "configuration warn", "webhook ok", "calendar ok", "database fail", "makod fail", "erp fail",
+		"configuration ok", "configuration warn", "webhook ok", "calendar ok", "idempotency ok", "database fail", "makod fail", "erp fail",
 	}
 	if diff := cmp.Diff(want, levels(stdout)); diff != "" || code != exitFailure || stderr != "" {
 		t.Errorf("exit code %d, %q, findings (-want +got):\n%s\n%s", code, stderr, diff, stdout)

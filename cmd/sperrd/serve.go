@@ -27,8 +27,9 @@ import (
 )
 
 // databaseMargin is what an answer may take beside the wait for a key and the command
-// to makod: the statements before and after it, each of which has its own bound.
-const databaseMargin = 30 * time.Second
+// to makod: the wait for a twin and the statements before and after the command, each of
+// which has its own bound.
+const databaseMargin = 40 * time.Second
 
 // twinWait is how long a call waits for the answer of one of the same transaction that is
 // under way; then it gets what is known, or is asked to come again.
@@ -186,6 +187,6 @@ func (s *service) parts() (*http.Server, loops) {
 		IdempotencyRetention: s.config.Idempotency.Retention, IdempotencyRequired: s.config.Idempotency.Required,
 		Warnings: s.config.InsecureWarnings(), Ready: s.ready, Now: s.now, Logger: s.logger,
 	})
-	server := api.NewServer(handler, s.config.IFTSTA.RequestTimeout+authn.LongestWait+twinWait+databaseMargin, s.logger)
+	server := api.NewServer(handler, s.config.IFTSTA.RequestTimeout+authn.LongestWait+databaseMargin, s.logger)
 	return server, newLoops(s.config, orders, drainer)
 }

@@ -39,9 +39,9 @@ var errNoIdentifiers = &fault{
 // say nothing of whose that one was, nor of its answer.
 var conflictDetails = map[transaction.Reason]string{
 	transaction.ReasonPrincipal: "The transaction id is taken. Nothing was done.",
-	transaction.ReasonOperation: "The transaction id was used on another route or order. Nothing was done.",
+	transaction.ReasonOperation: "The transaction id was used on another route or order. Nothing was done. Each report needs an id of its own.",
 	transaction.ReasonContent: "The first call of this transaction had another body or referenceId. Nothing was done. " +
-		"A corrected call is a new transaction.",
+		"A corrected report is a new transaction: another transactionId, and no initialTransactionId.",
 	transaction.ReasonBound: "The transactionId was used for another operation than initialTransactionId names. Nothing was done.",
 }
 

@@ -57,6 +57,9 @@ func (s *server) identify(w http.ResponseWriter, r *http.Request) (identifiers, 
 	if err == nil && s.IdempotencyRequired && !ids.given() {
 		err = errNoIdentifiers
 	}
+	if id, ok := parseUUID(chi.URLParam(r, "id")); err != nil && ok {
+		noteOrder(r, id)
+	}
 	if ids.given() {
 		entryOf(r.Context()).keyed = true
 		entryOf(r.Context()).add(
@@ -157,7 +160,7 @@ func writeKept(w http.ResponseWriter, r *http.Request, kept sperr.Answered) {
 		noteOrder(r, kept.OrderID)
 	}
 	if kept.Replayed {
-		e.add(slog.Bool("replayed", true), slog.String("reference_id", transaction.Shown(kept.LogicalID)))
+		e.add(slog.Bool("replayed", true), slog.String("logical_id", transaction.Shown(kept.LogicalID)))
 		w.Header().Set("Idempotent-Replayed", "true")
 	}
 	writeAnswer(w, kept.Answer)

@@ -69,7 +69,7 @@ func TestTwin_that_finds_the_work_done_while_it_waits_gets_its_answer(t *testing
 	twin := inBackground(func() answer {
 		return persistent(func() answer { return b.change(t, id, "execute", "", called(callB, callA)) })
 	})
-	<-arrived
+	b.awaitNoted(t, callB)
 	gate.Release()
 	wantFirst(t, first(), http.StatusNoContent, callA, callA)
 	wantReplay(t, twin(), first(), callB, callA)
@@ -168,6 +168,18 @@ func (b *bench) lockOrder(t *testing.T, id string) (release func()) {
 		t.Fatal(err)
 	}
 	return release
+}
+
+// awaitNoted waits until a twin has found the call under way.
+func (b *bench) awaitNoted(t *testing.T, id string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for noted := false; !noted; {
+		if err := b.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM api_transaction_attempts WHERE transaction_id = $1)`, id).Scan(&noted); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // awaitLocked returns when one session, and no other, waits for a lock.

@@ -16,12 +16,11 @@ import (
 // pathID is the id in the path of a request, whose route takes no query parameter.
 // Only the form of 36 characters counts; whatever else stands there names nothing.
 func pathID(r *http.Request) (uuid.UUID, error) {
-	text := chi.URLParam(r, "id")
-	id, err := uuid.Parse(text)
-	if err != nil || len(text) != len(uuid.Nil.String()) {
+	id, ok := parseUUID(chi.URLParam(r, "id"))
+	if !ok {
 		return uuid.Nil, sperr.ErrNotFound
 	}
-	_, err = readParameters(r)
+	_, err := readParameters(r)
 	return id, err
 }
 

@@ -49,6 +49,9 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	e := entryOf(r.Context())
 	e.add(slog.String("code", p.Code))
+	if errors.Is(err, errInvalidTransactionHeader) {
+		e.add(slog.String("reason", p.Detail)) // quotes no header
+	}
 	if conflict, ok := errors.AsType[*transaction.ConflictError](err); ok {
 		e.add(slog.String("reason", conflict.Error()))
 	}

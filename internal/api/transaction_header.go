@@ -27,9 +27,7 @@ const (
 	headerIdempotencyKey       = "Idempotency-Key"
 )
 
-const (
-	uuidLength = 36 // characters
-)
+const uuidLength = 36 // characters
 
 // identifiers are what the header of a request says about the operation it belongs to.
 // The zero value says nothing.
@@ -193,15 +191,24 @@ func (r *headerReader) instant(name string, now time.Time, retention time.Durati
 	at, err := time.Parse(time.RFC3339Nano, text)
 	switch {
 	case err != nil || !instantForm.MatchString(text):
-		r.refuse(name, "must be an instant such as 2026-09-07T08:30:00.000Z")
+		r.refuse(name, "must be an instant in UTC that ends in Z, such as 2026-09-07T08:30:00.000Z; an offset is not taken")
 	case at.After(now.Add(transaction.FutureSkew)):
-		r.refuse(name, "lies more than 5 minutes in the future")
+		r.refuse(name, fmt.Sprintf("lies more than %d minutes ahead of the clock of this service (Date of the answer)", transaction.FutureSkew/time.Minute))
 	case at.Before(now.Add(-retention)):
-		r.refuse(name, fmt.Sprintf("is older than the %d hours for which calls are remembered", int64(retention/time.Hour)))
+		r.refuse(name, fmt.Sprintf("is older than the %s for which calls are remembered; it is the time of this call, not of the first one", inDays(retention)))
 	default:
 		return at.UTC()
 	}
 	return time.Time{}
+}
+
+// inDays writes a retention as people count it.
+func inDays(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d%day == 0 {
+		return fmt.Sprintf("%d days", d/day)
+	}
+	return fmt.Sprintf("%d hours", d/time.Hour)
 }
 
 // checkBeside checks what stands beside a transactionId. An Idempotency-Key is the

@@ -30,7 +30,7 @@ level = "verbose"
 		`line 3: tenant: must be an MP-ID: 13 digits and nothing else`,
 		`line 4: makod_url (environment variable MAKOD_URL): must be a URL that begins with http:// or https:// and names a host`,
 		`line 5: makod_api_key (environment variable SPERRD_MAKOD_API_KEY): is not set`,
-		`line 6: shutdown_grace: must be a duration with its unit, such as "30s" or "2h"`,
+		`line 6: shutdown_grace: must be a duration with its unit, such as "30s" or "2h" (90 days are "2160h")`,
 		`line 8: database.pool_size: must be a whole number from 1 to 1000`,
 		`line 9: database.urll: unknown key`,
 		`line 10: metrics: unknown section`,

@@ -99,7 +99,7 @@ func (d *document) duration(key string, byDefault time.Duration) (value time.Dur
 		return byDefault, true
 	}
 	if _, isText := raw.(string); !isText {
-		d.report(key, `must be a duration with its unit, such as "30s" or "2h"`)
+		d.report(key, `must be a duration with its unit, such as "30s" or "2h" (90 days are "2160h")`)
 		return byDefault, false
 	}
 	text, ok := d.resolveText(key, raw)
@@ -109,7 +109,7 @@ func (d *document) duration(key string, byDefault time.Duration) (value time.Dur
 	value, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
-		d.report(key, `must be a duration with its unit, such as "30s" or "2h"`)
+		d.report(key, `must be a duration with its unit, such as "30s" or "2h" (90 days are "2160h")`)
 	case value <= 0:
 		d.report(key, "must be longer than zero")
 	default:

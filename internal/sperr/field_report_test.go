@@ -10,9 +10,9 @@ func TestFieldTimesAreJudgedAsInstants(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for value, reason := range map[string]string{
-		"2026-09-03T08:01:00Z":         "future",
-		"2026-09-03T10:01:00+02:00":    "future",
-		"2026-09-02T21:01:00-11:00":    "future",
+		"2026-09-03T08:01:00Z":         "ahead of the clock",
+		"2026-09-03T10:01:00+02:00":    "ahead of the clock",
+		"2026-09-02T21:01:00-11:00":    "ahead of the clock",
 		"2026-09-03":                   "offset",
 		"2026-09-03T07:00:00":          "offset",
 		"2026-09-03T24:00:00Z":         "offset",
@@ -24,7 +24,7 @@ func TestFieldTimesAreJudgedAsInstants(t *testing.T) {
 		"2026-09-03T07:00:00,5Z":       "offset",
 		"2026-09-03T07:00:00+24:00":    "offset",
 		"2026-09-03T07:00:00Z\x00":     "offset",
-		"9999-12-31T23:59:59.9999999Z": "future",
+		"9999-12-31T23:59:59.9999999Z": "ahead of the clock",
 	} {
 		order := b.create(t, NewOrder{MaloID: testMalo, LieferantID: testLF, OrderType: "sperrung"})
 		_, err := b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{ExecutedAt: &value})

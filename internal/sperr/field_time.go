@@ -21,7 +21,7 @@ func fieldTime(field, value string, now time.Time) (time.Time, error) {
 		return time.Time{}, invalid
 	}
 	if t.After(now.Add(clockSkew)) {
-		invalid.add(field, "lies in the future")
+		invalid.add(field, "lies more than 30 s ahead of the clock of this service (Date of the answer): correct the time and report again")
 		return time.Time{}, invalid
 	}
 	if t.After(now) {

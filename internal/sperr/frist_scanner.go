@@ -17,7 +17,8 @@ import (
 // (GPKE Teil 2 § 3.5.1.2 Nr. 1) and the outcomes that no Lieferant knows of although their
 // attempts are spent or their Frist (Nr. 5) has passed. Any number of scanners may run on
 // one database: the write that stamps an order decides who announces it, in one transaction
-// with the event.
+// with the event. Beside the Fristen it clears up: it folds the totals and forgets the
+// calls whose retention is over.
 type FristScanner struct {
 	service  *Service
 	interval time.Duration
@@ -33,8 +34,8 @@ func (f *FristScanner) Run(ctx context.Context) {
 	loop.Loop{Name: "frist scanner", Step: f.scan, Logger: f.service.Logger}.Run(ctx)
 }
 
-// scan announces a group of each kind, folds the totals and forgets old transactions. What fails does not keep the
-// rest from being done; a stop does.
+// scan announces a group of each kind and clears up. What fails does not keep the rest
+// from being done; a stop does.
 func (f *FristScanner) scan(ctx context.Context) (rest time.Duration, err error) {
 	s := f.service
 	var failed []error

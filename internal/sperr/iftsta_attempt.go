@@ -25,7 +25,7 @@ type claim struct {
 // attempt is a claim and what became of it.
 type attempt struct {
 	claim
-	transactionID string      // of the command; empty: nothing was sent
+	transactionID string      // of the command; empty: there was none
 	dispatched    *dispatched // nil: in vain
 	inVain        notDispatched
 	duration      time.Duration // of the command; 0: nothing was sent

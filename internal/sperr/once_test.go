@@ -160,17 +160,26 @@ func TestWhoseTwinIsUnderWayIsToldSo(t *testing.T) {
 
 func TestATwinWhoseClientHangsUpWaitsNoLonger(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newBench(t, func(o *Options) { o.TwinWait = time.Hour })
 	order := b.receive(t, pidSperrauftrag, testMalo)
-	_, err := b.service.once(t.Context(), keyed(idA, idA), func(ctx context.Context, tx pgx.Tx) (Result, error) {
-		gone, hangUp := context.WithCancel(ctx)
-		hangUp()
-		if _, err := b.service.Cancel(gone, keyed(idB, idA), order.ID, ""); !errors.Is(err, context.Canceled) {
-			t.Errorf("twin = %v, want that its client has gone", err)
-		}
-		return Result{}, nil
-	})
-	if err != nil {
+	gate := b.makod.Hold()
+	first := make(chan error)
+	go func() { first <- second(b.service.Execute(t.Context(), keyed(idA, idA), order.ID, ExecuteReport{})) }()
+	if err := gate.Wait(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	twin, hangUp := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- second(b.service.Execute(twin, keyed(idB, idA), order.ID, ExecuteReport{})) }()
+	for noted := false; !noted; { // it has found the first call, and waits
+		noted = column[bool](t, b.pool, `SELECT EXISTS (SELECT FROM api_transaction_attempts WHERE transaction_id = $1)`, idB)[0]
+	}
+	hangUp()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("twin = %v, want that its client has gone", err)
+	}
+	gate.Release()
+	if err := <-first; err != nil {
 		t.Error(err)
 	}
 }

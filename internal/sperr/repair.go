@@ -113,7 +113,7 @@ func repairReason(reason string) (string, error) {
 	return reason, invalid.err()
 }
 
-// refused is a refusal of a call that nothing of its order has to do with, if there is one.
+// refused reads the order, if there is one, so that a refusal made without it can name it.
 func (s *Service) refused(ctx context.Context, tx pgx.Tx, id uuid.UUID, refusal error) (Result, error) {
 	order, err := s.repo.get(ctx, tx, id)
 	if err != nil && !errors.Is(err, ErrNotFound) {

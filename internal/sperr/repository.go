@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"sperrd/internal/transaction"
 )
 
 // Repository is the table sperr_orders and its history, as one tenant sees them.
@@ -118,10 +120,10 @@ func (r *Repository) createdIn(ctx context.Context, tx pgx.Tx, logicalID string)
 	o, ok, err := r.one(ctx, tx, `SELECT `+orderColumns+` FROM sperr_orders WHERE tenant = $1 AND erstellt_transaktion = $2`,
 		r.tenant, logicalID)
 	if err == nil && !ok {
-		err = ErrNotFound
+		err = errors.New("it vanished")
 	}
 	if err != nil {
-		return Order{}, "", fmt.Errorf("find the order of a transaction: %w", err)
+		return Order{}, "", fmt.Errorf("find the order of transaction %s: %w", transaction.Shown(logicalID), err)
 	}
 	actor, _, err = r.doneOnce(ctx, tx, o.ID, actionCreated)
 	return o, actor, err

@@ -10,8 +10,8 @@ import (
 
 // Attempt is one call that can be recognised when it comes again.
 type Attempt struct {
-	// ID names this call: transactionId, a UUID in lower case, or an Idempotency-Key
-	// as Stored writes it.
+	// ID names this call: transactionId, a UUID in lower case, or KeyPrefix and an
+	// Idempotency-Key that is no UUID.
 	ID string
 	// Initial names the first call of the operation, as the caller says:
 	// initialTransactionId, and ID where the caller says nothing.
@@ -22,7 +22,7 @@ type Attempt struct {
 	Reference string
 	// Principal is who calls: whoever repeats a call must be the same one.
 	Principal string
-	// Operation is method, route and normalised path and query.
+	// Operation is method, route, order and query.
 	Operation   string
 	Fingerprint Fingerprint
 }

@@ -65,14 +65,15 @@ func (s *Store) known(ctx context.Context, a Attempt) (map[string]row, error) {
 }
 
 // note binds ids of a to an operation. It is false where another call has bound one of
-// them meanwhile or is about to, or the operation is gone.
+// them meanwhile or is about to, or where the operation is being forgotten: it must not go
+// while its ids come.
 func (s *Store) note(ctx context.Context, a Attempt, logicalID string, ids []string, at time.Time) (bool, error) {
 	created, received := a.times(ids, at)
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, lockedIDs+`
 			INSERT INTO api_transaction_attempts AS known (tenant, transaction_id, logical_id, creation_datetime, received_at, replayed)
 			SELECT t.tenant, i.id, t.logical_id, i.created, i.received, i.received IS NOT NULL
-			FROM (SELECT * FROM api_transactions WHERE tenant = @tenant AND logical_id = @logical_id FOR KEY SHARE) AS t,
+			FROM (SELECT * FROM api_transactions WHERE tenant = @tenant AND logical_id = @logical_id FOR KEY SHARE SKIP LOCKED) AS t,
 				free, unnest(@ids::text[], @created::timestamptz[], @received::timestamptz[]) AS i (id, created, received)
 			WHERE free.all_of_them ORDER BY i.id
 			ON CONFLICT (tenant, transaction_id) DO UPDATE SET

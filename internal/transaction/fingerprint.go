@@ -18,7 +18,8 @@ import (
 type Fingerprint [sha256.Size]byte
 
 // FingerprintVersion is part of each Fingerprint and goes up with every change of
-// what one is made of.
+// what one is made of. The old form must be kept beside the new one for as long as calls
+// are remembered: whoever repeats a call has only the fingerprint of the day.
 const FingerprintVersion = 1
 
 var errNoObject = errors.New("the body is not one JSON object")

@@ -3,6 +3,7 @@ package transaction
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -30,39 +31,62 @@ type Expired struct {
 // is kept from its last call on.
 func (s *Store) Expired(ctx context.Context, tx pgx.Tx, at time.Time) (list []Expired, more bool, err error) {
 	rows, err := tx.Query(ctx, `
-		SELECT logical_id, order_id, COALESCE((SELECT max(a.received_at) FROM api_transaction_attempts a
-			WHERE a.tenant = t.tenant AND a.logical_id = t.logical_id), created_at) AS last_call
-		FROM api_transactions t
+		SELECT logical_id, order_id FROM api_transactions
 		WHERE tenant = @tenant AND state = 'final' AND expires_at <= @at
 		ORDER BY expires_at LIMIT @limit FOR UPDATE SKIP LOCKED`,
 		pgx.NamedArgs{"tenant": s.tenant, "at": at, "limit": maxForgotten})
 	if err != nil {
 		return nil, false, fmt.Errorf("find expired transactions: %w", err)
 	}
-	var repeated []string
-	var until []time.Time
-	found := 0
-	var logicalID string
-	var orderID uuid.NullUUID
-	var lastCall time.Time
-	_, err = pgx.ForEachRow(rows, []any{&logicalID, &orderID, &lastCall}, func() error {
-		found++
-		if end := s.expiry(lastCall); end.After(at) {
-			repeated, until = append(repeated, logicalID), append(until, end)
-		} else {
-			list = append(list, Expired{LogicalID: logicalID, OrderID: orderID.UUID})
-		}
-		return nil
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e Expired, err error) {
+		var orderID uuid.NullUUID
+		err = row.Scan(&e.LogicalID, &orderID)
+		e.OrderID = orderID.UUID
+		return e, err
 	})
 	if err != nil {
 		return nil, false, fmt.Errorf("find expired transactions: %w", err)
 	}
-	return list, found == maxForgotten, s.keepUntil(ctx, tx, repeated, until)
+	repeated, err := s.keepRepeated(ctx, tx, found, at)
+	if err != nil {
+		return nil, false, err
+	}
+	list = slices.DeleteFunc(found, func(e Expired) bool { return repeated[e.LogicalID] })
+	return list, len(found) == maxForgotten, nil
 }
 
-// expiry is when an operation whose last call came at a moment may be forgotten. A call
-// that is older than retention is refused; one sent again until then is recognised.
-func (s *Store) expiry(lastCall time.Time) time.Time { return lastCall.Add(s.retention + FutureSkew) }
+// keepRepeated keeps those of locked operations that have a late call. While they are
+// locked nobody notes another one, so that a statement after the lock sees all of them.
+func (s *Store) keepRepeated(ctx context.Context, tx pgx.Tx, locked []Expired, at time.Time) (map[string]bool, error) {
+	ids := make([]string, len(locked))
+	for i, e := range locked {
+		ids[i] = e.LogicalID
+	}
+	rows, err := tx.Query(ctx, `
+		SELECT logical_id, max(received_at) FROM api_transaction_attempts
+		WHERE tenant = @tenant AND logical_id = ANY (@ids) GROUP BY logical_id HAVING max(received_at) > @since`,
+		pgx.NamedArgs{"tenant": s.tenant, "ids": ids, "since": at.Add(-s.kept())})
+	if err != nil {
+		return nil, fmt.Errorf("find repeated transactions: %w", err)
+	}
+	repeated := make(map[string]bool)
+	var logicalIDs []string
+	var until []time.Time
+	var id string
+	var lastCall time.Time
+	_, err = pgx.ForEachRow(rows, []any{&id, &lastCall}, func() error {
+		repeated[id], logicalIDs, until = true, append(logicalIDs, id), append(until, lastCall.Add(s.kept()))
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find repeated transactions: %w", err)
+	}
+	return repeated, s.keepUntil(ctx, tx, logicalIDs, until)
+}
+
+// kept is how long an operation is kept after its last call that was noted. A call older
+// than retention is refused; one that is sent again until then is recognised.
+func (s *Store) kept() time.Duration { return s.retention + FutureSkew + notedFor }
 
 // Forget deletes operations with all their ids.
 func (s *Store) Forget(ctx context.Context, tx pgx.Tx, logicalIDs []string) error {

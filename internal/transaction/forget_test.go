@@ -37,7 +37,7 @@ func (b *bench) forget(t *testing.T, at time.Time) {
 }
 
 // retained is when what was done at testNow may be forgotten.
-var retained = testNow.Add(testRetention + FutureSkew)
+var retained = testNow.Add(testRetention + FutureSkew + notedFor)
 
 func TestExpired_is_what_nobody_has_repeated_for_the_retention(t *testing.T) {
 	t.Parallel()
@@ -66,6 +66,48 @@ func TestExpired_is_nothing_that_was_repeated_of_late(t *testing.T) {
 	if ids, _ := b.expired(t, retained.Add(time.Hour)); len(ids) != 1 {
 		t.Errorf("expired are %v, want the operation", ids)
 	}
+}
+
+// Within the hour in which a repetition is not noted, its creationDateTime counts all the
+// same: whatever is taken is recognised.
+func TestExpired_is_nothing_whose_last_creationDateTime_is_still_taken(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.do(t, attempt(idA, idA), Entry{Answer: answerOf("x"), At: testNow})
+	again := testNow.Add(notedFor)
+	if _, found, err := b.Find(t.Context(), attempt(idA, idA), again); !found || err != nil {
+		t.Fatalf("Find = %v, %v", found, err)
+	}
+	if ids, _ := b.expired(t, again.Add(testRetention+FutureSkew-time.Microsecond)); len(ids) != 0 {
+		t.Errorf("%v is forgotten, and the call that came last may come again", ids)
+	}
+	later := again.Add(time.Microsecond)
+	if _, found, err := b.Find(t.Context(), attempt(idA, idA), later); !found || err != nil {
+		t.Fatalf("Find = %v, %v", found, err)
+	}
+	if noted := ask[time.Time](t, b, `SELECT received_at FROM api_transaction_attempts`); !noted.Equal(later) {
+		t.Errorf("noted at %v, want at %v: the hour is over", noted, later)
+	}
+}
+
+func TestFind_of_what_is_being_forgotten_waits_for_nobody_and_notes_nothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.do(t, attempt(idA, idA), Entry{Answer: answerOf("x"), At: testNow})
+	purge := b.begin(t)
+	if list, _, err := b.Expired(t.Context(), purge, retained); err != nil || len(list) != 1 {
+		t.Fatalf("Expired = %v, %v", list, err)
+	}
+	if _, _, err := b.Find(t.Context(), attempt(idB, idA), retained); !errors.Is(err, ErrInProgress) {
+		t.Errorf("Find = %v, want that it is being worked on", err)
+	}
+	if err := errors.Join(b.Forget(t.Context(), purge, []string{idA}), purge.Commit(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if n := ask[int](t, b, `SELECT count(*)::int FROM api_transaction_attempts`); n != 0 {
+		t.Errorf("%d ids of an operation that is gone", n)
+	}
+	b.do(t, attempt(idB, idA), Entry{Answer: answerOf("anew"), At: retained})
 }
 
 func TestForget_takes_all_ids_of_an_operation_with_it(t *testing.T) {

@@ -83,7 +83,7 @@ func (s *Store) Keep(ctx context.Context, tx pgx.Tx, a Attempt, e Entry) error {
 			"order_id": uuid.NullUUID{UUID: e.OrderID, Valid: e.OrderID != uuid.Nil}, "fingerprint": a.Fingerprint[:],
 			"fingerprint_version": FingerprintVersion, "reference_id": a.Reference, "executed_by": a.ID,
 			"state": state, "status_code": e.Answer.Status, "response_headers": nonNil(e.Answer.Header), "response_body": bytesOf(e.Answer.Body),
-			"at": e.At, "settled_at": settledAt, "expires_at": s.expiry(e.At),
+			"at": e.At, "settled_at": settledAt, "expires_at": e.At.Add(s.kept()),
 		})
 	if err != nil {
 		return fmt.Errorf("keep transaction %s: %w", Shown(a.Initial), err)

@@ -333,8 +333,8 @@ func TestKeep_writes_what_a_human_reads(t *testing.T) {
 	got := ask[string](t, b, `SELECT string_agg(concat_ws('|', logical_id, executed_by, principal, operation, COALESCE(reference_id, '-'), state,
 			created_at = $1, COALESCE((settled_at = $1)::text, '-'), expires_at - created_at), E'\n' ORDER BY logical_id) FROM api_transactions`, testNow)
 	want := strings.Join([]string{
-		idA + "|" + idB + "|https://idp anna|PUT /x|" + idD + "|provisional|t|-|90 days 00:05:00",
-		idC + "|" + idC + "|https://idp anna|PUT /x|-|final|t|true|90 days 00:05:00",
+		idA + "|" + idB + "|https://idp anna|PUT /x|" + idD + "|provisional|t|-|90 days 01:05:00",
+		idC + "|" + idC + "|https://idp anna|PUT /x|-|final|t|true|90 days 01:05:00",
 	}, "\n")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
