@@ -80,8 +80,10 @@ func (s *server) serveOnce(w http.ResponseWriter, r *http.Request, read changer,
 		if err != nil {
 			return err
 		}
-		call.Attempt, call.Answer = &attempt, c.answerOf
+		call.Attempt = &attempt
 	}
+	c.body = nil // up to 1 MiB, which nobody should hold while makod is asked
+	call.Answer = c.answerOf
 	ctx, cancel := bounded(r)
 	defer cancel()
 	result, err := c.do(ctx, call)

@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"sperrd/internal/loop"
 	"sperrd/internal/postgres"
 	"sperrd/internal/transaction"
 )
@@ -110,7 +109,7 @@ func (s *Service) once(ctx context.Context, call Call, change func(ctx context.C
 				return result, err
 			}
 		}
-		if pause(waiting, round) {
+		if s.pause(waiting, call.Attempt.Initial, round) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -129,20 +128,6 @@ func (s *Service) once(ctx context.Context, call Call, change func(ctx context.C
 	}
 }
 
-// pause is the wait before a twin is looked for again, in which no connection is held.
-// It is false when the wait is over for good.
-func pause(waiting context.Context, round int) bool {
-	const first, longest = 10 * time.Millisecond, 250 * time.Millisecond
-	timer := time.NewTimer(loop.Backoff(first, longest, round))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-waiting.Done():
-		return false
-	}
-}
-
 func replay(r transaction.Record) Result {
 	return Result{Answered: &Answered{Answer: r.Answer, LogicalID: r.LogicalID, OrderID: r.OrderID, Replayed: true}}
 }
@@ -153,6 +138,7 @@ var errTaken = errors.New("another call has the transaction")
 // first does the operation of a call that nobody has done, or refuses it, and keeps the
 // answer in the same transaction.
 func (s *Service) first(ctx context.Context, call Call, change func(ctx context.Context, tx pgx.Tx) (Result, error)) (Result, error) {
+	defer s.underWay.begin(call.Attempt.Initial)()
 	claimed := s.Now() // before the lease is taken: see claim.until
 	var result Result
 	var refusal error

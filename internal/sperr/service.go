@@ -56,6 +56,7 @@ type Service struct {
 	transactions *transaction.Store
 
 	unrecorded unrecorded
+	underWay   underWay
 }
 
 // NewService changes the orders that repo sees and reports their outcomes to makod.
