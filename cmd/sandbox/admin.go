@@ -47,12 +47,33 @@ func serveUntil(ctx context.Context, server *http.Server, listener net.Listener)
 
 func (n *neighbourhood) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /spawn", n.market.handleSpawn)
-	mux.HandleFunc("POST /makod/fault", n.market.handleFault)
-	mux.HandleFunc("GET /iftsta", n.market.handleIFTSTA)
-	mux.HandleFunc("POST /erp/fault", n.erp.handleFault)
-	mux.HandleFunc("GET /erp/events", n.erp.handleEvents)
+	for _, route := range []struct {
+		method, path string
+		handle       http.HandlerFunc
+	}{
+		{http.MethodPost, "/spawn", n.market.handleSpawn},
+		{http.MethodPost, "/makod/fault", n.market.handleFault},
+		{http.MethodGet, "/iftsta", n.market.handleIFTSTA},
+		{http.MethodPost, "/erp/fault", n.erp.handleFault},
+		{http.MethodGet, "/erp/events", n.erp.handleEvents},
+	} {
+		mux.HandleFunc(route.method+" "+route.path, route.handle)
+		mux.HandleFunc(route.path, useInstead(route.method))
+	}
 	return mux
+}
+
+// useInstead answers the methods that a route does not take. The mux would name the
+// right one in a header alone, which curl does not show.
+func useInstead(method string) http.HandlerFunc {
+	allow := method
+	if method == http.MethodGet {
+		allow += ", " + http.MethodHead
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", allow)
+		reply(w, http.StatusMethodNotAllowed, fields{"error": fmt.Sprintf("%s does not take %s: use %s", r.URL.Path, r.Method, method)})
+	}
 }
 
 // handleSpawn lets a Lieferant order: a Sperrung from today on, which violates the

@@ -2,25 +2,27 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/alecthomas/kong"
 )
 
 // options are the switches of the sandbox. The texts are what -h prints.
 type options struct {
-	Once        bool   `help:"Tell the story and end: 0 if every answer was the expected one, else 1." xor:"length"`
-	SkipStory   bool   `help:"Serve at once, without the story." xor:"length"`
-	Sperrd      string `help:"The sperrd to run. Without it one is built with 'go build' from the source tree of the working directory." placeholder:"PATH" type:"path"`
-	Verbose     bool   `short:"v" help:"Show sperrd's own log here instead of leaving it in its file."`
-	Data        string `help:"Keep PostgreSQL's data in this folder from run to run; for root it must lie where the user postgres may go. Without it nothing stays." placeholder:"DIR" type:"path" xor:"server"`
-	DatabaseURL string `name:"database-url" help:"Make a new database on this PostgreSQL, dropped at the end, instead of starting a private server." placeholder:"URL" xor:"server"`
-	MakodFault  string `help:"What makod does in the one part of the story in which it fails: ${enum}." enum:"down,drop,error,busy,hang" default:"down"`
-	Port        int    `help:"Port of sperrd. Without it 8780, or a free one if that is taken." placeholder:"N"`
-	MakodPort   int    `help:"Port of the simulated makod, on loopback. Without it 8781, or a free one." placeholder:"N"`
-	ERPPort     int    `name:"erp-port" help:"Port of the simulated ERP, on loopback. Without it 8783, or a free one." placeholder:"N"`
-	AdminPort   int    `help:"Port of the sandbox's own endpoints, on loopback. Without it 8782, or a free one." placeholder:"N"`
-	IssuerPort  int    `help:"Port of the OIDC provider, on loopback. Without it 8784, or a free one." placeholder:"N"`
+	Once        bool       `help:"Tell the story and end: 0 if every answer was the expected one, else 1." xor:"length"`
+	SkipStory   bool       `help:"Serve at once, without the story." xor:"length"`
+	Sperrd      string     `help:"The sperrd to run. Without it one is built with 'go build' from the source tree of the working directory." placeholder:"PATH" type:"path"`
+	Verbose     bool       `short:"v" help:"Show sperrd's own log here instead of leaving it in its file."`
+	Data        string     `help:"Keep PostgreSQL's data in this folder from run to run; for root it must lie where the user postgres may go. Without it nothing stays." placeholder:"DIR" type:"path" xor:"server"`
+	DatabaseURL string     `name:"database-url" help:"Make a new database on this PostgreSQL, dropped at the end, instead of starting a private server." placeholder:"URL" xor:"server"`
+	MakodFault  string     `help:"What makod does in the one part of the story in which it fails: ${enum}." enum:"down,drop,error,busy,hang" default:"down"`
+	Port        portNumber `help:"Port of sperrd. Without it 8780, or a free one if that is taken." placeholder:"N"`
+	MakodPort   portNumber `help:"Port of the simulated makod, on loopback. Without it 8781, or a free one." placeholder:"N"`
+	ERPPort     portNumber `name:"erp-port" help:"Port of the simulated ERP, on loopback. Without it 8783, or a free one." placeholder:"N"`
+	AdminPort   portNumber `help:"Port of the sandbox's own endpoints, on loopback. Without it 8782, or a free one." placeholder:"N"`
+	IssuerPort  portNumber `help:"Port of the OIDC provider, on loopback. Without it 8784, or a free one." placeholder:"N"`
 }
 
 const description = `The neighbourhood of sperrd on one machine: PostgreSQL, a simulated makod and ERP, an OIDC provider, and sperrd itself.
@@ -41,6 +43,20 @@ The sandbox's own endpoints, for playing the market and the ERP while it serves:
                                  which makes dead letters), down (502) or hang, after which sperrd waits longer
   GET  /iftsta                   what the Lieferanten know: every IFTSTA 21039 of makod
   GET  /erp/events               what the ERP knows: every event it has taken, in order`
+
+// portNumber is a port that was asked for; 0: none was.
+type portNumber int
+
+// UnmarshalText reads what stands behind a switch, which the parser names in the error.
+func (p *portNumber) UnmarshalText(text []byte) error {
+	const highest = 65535
+	number, err := strconv.Atoi(string(text))
+	if err != nil || number < 1 || number > highest {
+		return fmt.Errorf("%q is no port, which is a number from 1 to %d", text, highest)
+	}
+	*p = portNumber(number)
+	return nil
+}
 
 // errHelp tells that the command line asked for help, which has been printed.
 var errHelp = errors.New("help was asked for")

@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -184,11 +186,64 @@ func TestHelp_explains_every_switch(t *testing.T) {
 func TestSwitches_that_cannot_be_are_refused(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
-		{"--data", "x", "--database-url", "postgres://x"}, {"--makod-fault", "fire"}, {"--nonsense"}, {"--port", "many"}, {"--once", "--skip-story"},
+		{"--data", "x", "--database-url", "postgres://x"}, {"--makod-fault", "fire"}, {"--nonsense"}, {"--once", "--skip-story"},
 	} {
-		var out, errs bytes.Buffer
-		if code := run(t.Context(), args, &out, &errs); code != 2 || !strings.Contains(errs.String(), "-h shows the switches") {
-			t.Errorf("%v: exit code %d, %s", args, code, errs.String())
+		if says := refusal(t, args...); !strings.Contains(says, "-h shows the switches") {
+			t.Errorf("%v: %s", args, says)
+		}
+	}
+}
+
+func TestSwitches_of_ports_take_ports_alone(t *testing.T) {
+	t.Parallel()
+	for _, flag := range []string{"--port", "--makod-port", "--erp-port", "--admin-port", "--issuer-port"} {
+		for _, number := range []string{"0", "-1", "65536", "99999999999999999999", "many", ""} {
+			want := fmt.Sprintf("%s: %q is no port, which is a number from 1 to 65535", flag, number)
+			if says := refusal(t, flag+"="+number); !strings.Contains(says, want) {
+				t.Errorf("%s=%s: %s", flag, number, says)
+			}
+		}
+		if says := refusal(t, flag, "-1"); !strings.Contains(says, flag) {
+			t.Errorf("%s -1: %s", flag, says)
+		}
+		for _, number := range []int{1, 65535} {
+			o, err := parse([]string{flag, strconv.Itoa(number)}, io.Discard, io.Discard)
+			if got := int(max(o.Port, o.MakodPort, o.ERPPort, o.AdminPort, o.IssuerPort)); err != nil || got != number {
+				t.Errorf("%s %d: %d, %v", flag, number, got, err)
+			}
+		}
+	}
+}
+
+// refusal is what a command line is told that is refused before anything starts.
+func refusal(t *testing.T, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // one that is taken by mistake starts nothing
+	var out, errs bytes.Buffer
+	if code := run(ctx, args, &out, &errs); code != 2 || out.Len() > 0 {
+		t.Errorf("%v: exit code %d, %s", args, code, out.String())
+	}
+	return errs.String()
+}
+
+// A person who takes GET is told so in the text, since curl shows no header.
+func TestAdmin_says_which_method_a_route_takes(t *testing.T) {
+	t.Parallel()
+	routes := (&neighbourhood{}).routes()
+	for path, want := range map[string]string{
+		"/spawn?pid=17115": "POST", "/makod/fault?kind=none": "POST", "/erp/fault?kind=none": "POST", "/iftsta": "GET", "/erp/events": "GET",
+	} {
+		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
+			if method == want || method == "HEAD" && want == "GET" {
+				continue
+			}
+			w := httptest.NewRecorder()
+			routes.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, path, nil))
+			allow := w.Header().Get("Allow")
+			if w.Code != http.StatusMethodNotAllowed || !strings.Contains(w.Body.String(), "use "+want+`"`) || !strings.HasPrefix(allow, want) {
+				t.Errorf("%s %s: %d, Allow %s, %s", method, path, w.Code, allow, w.Body)
+			}
 		}
 	}
 }

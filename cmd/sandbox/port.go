@@ -18,7 +18,7 @@ const (
 // port is a port to listen on: the one asked for, else the usual one, else any.
 type port struct {
 	flag  string // names the switch in messages
-	asked int    // 0: not asked for
+	asked portNumber
 	usual int
 }
 
@@ -27,7 +27,7 @@ type port struct {
 // is told.
 func (p port) listen(ctx context.Context, host string, say func(format string, args ...any)) (net.Listener, error) {
 	if p.asked != 0 {
-		listener, err := listenOn(ctx, host, p.asked)
+		listener, err := listenOn(ctx, host, int(p.asked))
 		if errors.Is(err, syscall.EADDRINUSE) {
 			return nil, fmt.Errorf("port %d is in use; name another with %s, or leave it out and a free one is taken", p.asked, p.flag)
 		}
