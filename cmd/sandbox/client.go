@@ -30,6 +30,11 @@ func newClient(base string) *client {
 	return &client{base: base, http: &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{}}}
 }
 
+// as is the same client with the tokens of somebody else.
+func (c *client) as(tokens *tokens) *client {
+	return &client{base: c.base, http: c.http, tokens: tokens}
+}
+
 // close ends its idle connections.
 func (c *client) close() error {
 	c.http.CloseIdleConnections()

@@ -27,6 +27,7 @@ const (
 // The accounts that a person can be.
 const (
 	asDisponent    = "disponent"     // dispatcher of this Netzbetreiber: may do everything
+	asKollege      = "kollege"       // another dispatcher: may do as much, under ids of its own
 	asLieferant    = "lieferant"     // right tenant, another market role
 	asFremderNB    = "fremder-nb"    // right market role, another tenant
 	asOhneAudience = "ohne-audience" // as Keycloak answers without an audience mapper
@@ -47,6 +48,7 @@ type account struct {
 func accounts() []account {
 	return []account{
 		{asDisponent, tenant, []string{"NB"}, audience},
+		{asKollege, tenant, []string{"NB"}, audience},
 		{asLieferant, tenant, []string{"LF"}, audience},
 		{asFremderNB, anotherTenant, []string{"NB"}, audience},
 		{asOhneAudience, tenant, []string{"NB"}, "account"},
@@ -103,22 +105,9 @@ func newIssuer(issuer string) (http.Handler, error) {
 	provider, err := op.NewProvider(config, storage, op.StaticIssuer(issuer),
 		op.WithAllowInsecure(),  // it is on loopback
 		op.WithCORSOptions(nil), // a page in a browser on this machine must get no token
-		op.WithHttpInterceptors(oneGrant))
+		op.WithHttpInterceptors(oneGrant, knownAccounts))
 	if err != nil {
 		return nil, fmt.Errorf("make the provider: %w", err)
 	}
 	return provider, nil
-}
-
-// oneGrant refuses the other grants before the library looks at what comes with them:
-// it announces some of them whatever its storage can do.
-func oneGrant(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		grant := r.FormValue("grant_type")
-		if r.URL.Path == tokenPath && grant != "" && grant != clientCredentials {
-			op.RequestError(w, r, oidc.ErrUnsupportedGrantType().WithDescription("there is only %s", clientCredentials), nil)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -32,6 +33,7 @@ func TestIssuer_gives_tokens_that_say_who_somebody_is(t *testing.T) {
 		claims
 	}{
 		"disponent":     {"sperrd", claims{"9900357000004", []string{"NB"}}},
+		"kollege":       {"sperrd", claims{"9900357000004", []string{"NB"}}},
 		"lieferant":     {"sperrd", claims{"9900357000004", []string{"LF"}}},
 		"fremder-nb":    {"sperrd", claims{anotherTenant, []string{"NB"}}},
 		"ohne-audience": {"account", claims{"9900357000004", []string{"NB"}}},
@@ -85,6 +87,32 @@ func TestIssuer_gives_nobody_else_a_token(t *testing.T) {
 		if status != c.status || !strings.Contains(body, `"`+c.code+`"`) || strings.Contains(body, "access_token") {
 			t.Errorf("%s: %d %s, want %d %s", what, status, body, c.status, c.code)
 		}
+	}
+}
+
+// However a client names itself, it learns which names there are, and the answer to a
+// wrong secret is another one.
+func TestIssuer_names_its_accounts_to_who_asks_for_another_one(t *testing.T) {
+	t.Parallel()
+	issuer := serveIssuer(t)
+	const names = "disponent, kollege, lieferant, fremder-nb, ohne-audience"
+	_, basic := askForToken(t, issuer, "chef%2Bkoch", "sandbox", "client_credentials")
+	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
+	_, form := sendWith(t, header, http.MethodPost, issuer+tokenPath, "grant_type=client_credentials&client_id=chef&client_secret=sandbox")
+	for name, body := range map[string]string{"chef+koch": basic, "chef": form} {
+		var refusal struct {
+			Code string `json:"error"`
+			Says string `json:"error_description"`
+		}
+		if err := json.Unmarshal([]byte(body), &refusal); err != nil {
+			t.Fatal(err)
+		}
+		if refusal.Code != "invalid_client" || refusal.Says != fmt.Sprintf("there is no account %q, only %s", name, names) {
+			t.Errorf("%s: %s", name, body)
+		}
+	}
+	if _, body := askForToken(t, issuer, "kollege", "sandbos", "client_credentials"); strings.Contains(body, "no account") {
+		t.Errorf("wrong secret: %s", body)
 	}
 }
 

@@ -31,6 +31,7 @@ Nothing leaves this machine. sperrd listens on all its addresses, but does nothi
 token of the OIDC provider, which only this machine can reach. Its accounts are made up, each with the secret "sandbox":
 
   disponent       reports for this Netzbetreiber and may do everything (role NB)
+  kollege         may do as much (role NB), but repeats no call of the disponent's: 409
   lieferant       has the role LF: 403
   fremder-nb      belongs to another Netzbetreiber: 403
   ohne-audience   gets tokens for another service, as from a Keycloak without an audience mapper: 401

@@ -34,16 +34,25 @@ func (s *story) aVisitIsReportedAgain(ctx context.Context) identifiers {
 	first := s.ask(ctx, http.StatusAccepted, r)
 	s.note("let this answer be lost: the app does not know whether the visit counts, and sends it again")
 	r = s.repeat(ctx, r, first)
+	s.note("once more, but a colleague sends it: only who made the first call may repeat it")
+	s.conflicts(ctx, s.sperrd.as(newTokens(s.issuer, asKollege, s.sperrd.http)), r)
 	s.note("once more, but with another reason")
-	r.ids, r.body = r.ids.again(), fields{"reason": "Hund im Hof", "pruefschritt_code": "A08"}
-	a := s.ask(ctx, http.StatusConflict, r)
-	s.expect(strings.HasPrefix(a.gist(), "transaction_conflict: ") && a.header.Get("Retry-After") == "",
-		"the contradiction is answered with %s, Retry-After %q", a.body, a.header.Get("Retry-After"))
+	r.body = fields{"reason": "Hund im Hof", "pruefschritt_code": "A08"}
+	s.conflicts(ctx, s.sperrd, r)
 	s.repeated = s.look(ctx, s.repeated)
 	s.expect(s.repeated.Status == "pending" && s.repeated.Sperrversuche == 1,
-		"after one visit that was reported three times the order is %s with %d visits", s.repeated.Status, s.repeated.Sperrversuche)
+		"after one visit that was reported four times the order is %s with %d visits", s.repeated.Status, s.repeated.Sperrversuche)
 	s.note("sperrversuche: %d", s.repeated.Sperrversuche)
 	return counted
+}
+
+// conflicts sends a request that says it is one that came before, and is not. No later
+// call will make it so, and the first answer is not for whoever sends it.
+func (s *story) conflicts(ctx context.Context, who *client, r request) {
+	r.ids = r.ids.again()
+	a := s.askAs(ctx, who, http.StatusConflict, r)
+	s.expect(strings.HasPrefix(a.gist(), "transaction_conflict: ") && a.header.Get("Retry-After") == "" && !a.replayed(),
+		"the contradiction is answered with %s %v", a.body, a.header)
 }
 
 // anOutcomeIsReportedAgain reports while makod is away, and again when it is back. It

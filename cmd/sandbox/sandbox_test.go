@@ -24,6 +24,7 @@ func TestOnce_tells_the_whole_story_and_leaves_nothing(t *testing.T) {
 		"auftrag.eingegangen, ausfuehrung.ueberfaellig, ausgefuehrt, iftsta.ausstehend\n", "iftsta_reset by disponent",
 		"MCP get_sperr_stats with the key: total 5, pending 5",
 		"the same answer, Idempotent-Replayed: true", "transaction_conflict: ", "sperrversuche: 1\n",
+		"but a colleague sends it", "transaction_conflict: The transaction id is taken.",
 	} {
 		if !strings.Contains(r.output(), want) {
 			t.Errorf("the story lacks %q", want)

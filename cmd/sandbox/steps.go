@@ -84,12 +84,17 @@ func (s *story) deliverSigned(ctx context.Context, want int, what string, e mark
 	return a
 }
 
-// ask sends a request of a person and tells the answer.
+// ask sends a request of the disponent and tells the answer.
 func (s *story) ask(ctx context.Context, want int, r request) answer {
+	return s.askAs(ctx, s.sperrd, want, r)
+}
+
+// askAs is ask for whoever that client is.
+func (s *story) askAs(ctx context.Context, who *client, want int, r request) answer {
 	if s.done() {
 		return answer{}
 	}
-	a, err := s.sperrd.do(ctx, r)
+	a, err := who.do(ctx, r)
 	s.try(err)
 	s.answered(r.method+" "+r.path, a)
 	s.expect(a.status == want, "expected %d for %s %s, got %d %s", want, r.method, r.path, a.status, a.body)
