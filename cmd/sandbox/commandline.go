@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -14,6 +15,23 @@ import (
 type commandLine struct {
 	binary, config string
 	env            []string
+	envFile        string // sets the secrets in env, for a shell
+}
+
+// typed is the same as a person types it, who has the file alone.
+func (c commandLine) typed(arg ...string) string {
+	return fmt.Sprintf("set -a; . %s; set +a; %s %s --config %s",
+		shellWord(c.envFile), shellWord(c.binary), strings.Join(arg, " "), shellWord(c.config))
+}
+
+var plainWord = regexp.MustCompile(`^[\w./:@%+,-]+$`)
+
+// shellWord is text as one word of the shell, in quotes where it needs them.
+func shellWord(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // lines runs a command to its end and returns what it prints.

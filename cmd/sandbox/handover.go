@@ -50,6 +50,9 @@ func (n *neighbourhood) handOver(ctx context.Context) error {
 
 func (n *neighbourhood) commands(execute, fail, cancel, queue string) []command {
 	api := func(method, path, body string, headers ...string) string {
+		if n.IdempotencyRequired && method != http.MethodGet && len(headers) == 0 {
+			headers = newIdentifiers().typed()
+		}
 		return curl(method, n.sperrd.base+ordersPath+path, body, append([]string{bearer("$token")}, headers...)...)
 	}
 	const visit = `{"reason":"niemand angetroffen","pruefschritt_code":"A08"}`
@@ -68,6 +71,10 @@ func (n *neighbourhood) commands(execute, fail, cancel, queue string) []command 
 		{"the counters", api(http.MethodGet, "/stats", "")},
 		{"signed events that were refused", curl(http.MethodGet, n.sperrd.base+"/api/v1/webhook-rejects", "", bearer("$token"))},
 	}
+	if n.IdempotencyRequired {
+		commands = append(commands, command{"a call without ids is refused: 400", curl(http.MethodPut, n.sperrd.base+ordersPath+"/"+queue+"/execute", "", bearer("$token"))})
+	}
+	commands = append(commands, n.kollegeCommands(fail, visit, ids)...)
 	commands = append(commands, n.othersCommands(queue)...)
 	return append(commands, []command{
 		{"the market orders: 17115 or 17117", admin(http.MethodPost, "/spawn?pid=17117")},
@@ -76,10 +83,20 @@ func (n *neighbourhood) commands(execute, fail, cancel, queue string) []command 
 		{"it works again", admin(http.MethodPost, "/makod/fault?kind=none")},
 		{"if its attempts are spent by now, they begin anew", api(http.MethodPost, "/"+queue+"/iftsta/reset", `{"reason":"makod works again"}`)},
 		{"the ERP fails from now on: down, busy, refuse or hang", admin(http.MethodPost, "/erp/fault?kind=busy")},
+		{"what it does not have, as an operator asks; with the same start each command of sperrd works, as iftsta list or check", n.command.typed("outbox", "list")},
 		{"and works again", admin(http.MethodPost, "/erp/fault?kind=none")},
 		{"what the ERP knows", admin(http.MethodGet, "/erp/events")},
 		{"what the Lieferanten know", admin(http.MethodGet, "/iftsta")},
 	}...)
+}
+
+// kollegeCommands are those of another dispatcher, who repeats a visit of the disponent.
+func (n *neighbourhood) kollegeCommands(order, visit string, ids identifiers) []command {
+	return []command{
+		{"be a colleague, who may do as much", n.tokenCommand("kollege", asKollege)},
+		{"but repeats no call of the disponent's: 409", curl(http.MethodPut, n.sperrd.base+ordersPath+"/"+order+"/fail", visit,
+			append([]string{bearer("$kollege")}, ids.again().typed()...)...)},
+	}
 }
 
 // othersCommands are those of who may not report an order, and of a language model.

@@ -1,99 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"io"
 	"net/http"
-	"os"
-	"os/exec"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 )
-
-var (
-	tokenParts = regexp.MustCompile(`^(\w+)=\$\(curl -s -u ([^:]+):(\S+) (\S+)/oauth/token -d grant_type=(\S+) \| (sed .*)\)$`)
-	curlParts  = regexp.MustCompile(`^curl -si?( -X (\w+))? '([^']*)'((?: -H (?:'[^']*'|"[^"]*"))*)( -d '([^']*)')?$`)
-	// headerParts are a name and a value, which the shell leaves alone or expands.
-	headerParts = regexp.MustCompile(` -H (?:'([^:']+): ([^']*)'|"([^:"]+): ([^"]*)")`)
-)
-
-// Every command that is printed for a person works, in the order in which it
-// stands there, and those that play the market do what they say.
-func TestHandOver_prints_commands_that_work(t *testing.T) {
-	t.Parallel()
-	r := start(t, "--skip-story", "--sperrd", sperrdBinary)
-	r.handedOver()
-	_, printed, _ := strings.Cut(r.output(), "Now you.")
-	variables := map[string]string{}
-	commands, named, refusals, last := 0, 0, 0, ""
-	for line := range strings.Lines(printed) {
-		line = strings.TrimSpace(line)
-		if parts := tokenParts.FindStringSubmatch(line); parts != nil {
-			_, body := askForToken(t, parts[4], parts[2], parts[3], parts[5])
-			variables[parts[1]] = pipe(t, body, parts[6])
-			continue
-		}
-		parts := curlParts.FindStringSubmatch(line)
-		if parts == nil {
-			continue
-		}
-		commands++
-		header := typedHeader(t, parts[4], variables)
-		if header.Get(headerTransactionID) != "" {
-			named++
-		}
-		status, body := sendWith(t, header, cmp.Or(parts[2], "GET"), parts[3], parts[6])
-		switch {
-		case header.Get(headerInitialTransactionID) != "" && body != last:
-			t.Errorf("%s answered with %d %s, not like the first call with %s", line, status, body, last)
-		case strings.Contains(line, "Bearer $lf") || strings.Contains(line, "Bearer $nb"):
-			refusals++
-			if status != http.StatusForbidden {
-				t.Errorf("%s answered with %d %s", line, status, body)
-			}
-		case status >= 300 && !strings.Contains(body, "nothing_to_reset"): // it may have been sent by now
-			t.Errorf("%s answered with %d %s", line, status, body)
-		}
-		last = body
-	}
-	if commands != 22 || named != 2 || refusals != 2 || len(variables) != 3 {
-		t.Errorf("%d commands are printed, %d with a transactionId, %d refused, for %d accounts", commands, named, refusals, len(variables))
-	}
-	if !strings.Contains(last, `"text": "Siegel 4712"`) {
-		t.Errorf("the Lieferanten know only %s", last)
-	}
-}
-
-// typedHeader is the header of a printed command as the shell makes it.
-func typedHeader(t *testing.T, text string, variables map[string]string) http.Header {
-	t.Helper()
-	header := http.Header{}
-	for _, parts := range headerParts.FindAllStringSubmatch(text, -1) {
-		switch {
-		case parts[1] != "":
-			header.Set(parts[1], parts[2])
-		case strings.HasPrefix(parts[4], "$("):
-			header.Set(parts[3], pipe(t, "", strings.Trim(parts[4], "$()")))
-		default:
-			header.Set(parts[3], os.Expand(parts[4], func(name string) string { return variables[name] }))
-		}
-	}
-	return header
-}
-
-// pipe is what a command of the shell makes of a text.
-func pipe(t *testing.T, text, command string) string {
-	t.Helper()
-	shell := exec.CommandContext(t.Context(), "sh", "-c", command)
-	shell.Stdin = strings.NewReader(text)
-	output, err := shell.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(string(output))
-}
 
 // A Lieferant orders and makod is busy, as a person plays it: the report is kept, and
 // sent when makod works again.

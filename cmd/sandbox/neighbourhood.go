@@ -70,7 +70,10 @@ func (n *neighbourhood) start(ctx context.Context) error {
 // of this run: nobody else can sign for it.
 func (n *neighbourhood) startOthers(ctx context.Context) (settings sperrdSettings, err error) {
 	n.mcpKey = rand.Text()
-	settings = sperrdSettings{makodKey: rand.Text(), inboundSecret: rand.Text(), erpSecret: drawERPSecret(), mcpKey: n.mcpKey}
+	settings = sperrdSettings{
+		makodKey: rand.Text(), inboundSecret: rand.Text(), erpSecret: drawERPSecret(), mcpKey: n.mcpKey,
+		idempotencyRequired: n.IdempotencyRequired,
+	}
 	if settings.databaseURL, err = n.startPostgres(ctx); err != nil {
 		return settings, fmt.Errorf("PostgreSQL: %w", err)
 	}

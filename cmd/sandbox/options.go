@@ -11,18 +11,19 @@ import (
 
 // options are the switches of the sandbox. The texts are what -h prints.
 type options struct {
-	Once        bool       `help:"Tell the story and end: 0 if every answer was the expected one, else 1." xor:"length"`
-	SkipStory   bool       `help:"Serve at once, without the story." xor:"length"`
-	Sperrd      string     `help:"The sperrd to run. Without it one is built with 'go build' from the source tree of the working directory." placeholder:"PATH" type:"path"`
-	Verbose     bool       `short:"v" help:"Show sperrd's own log here instead of leaving it in its file."`
-	Data        string     `help:"Keep PostgreSQL's data in this folder from run to run; for root it must lie where the user postgres may go. Without it nothing stays." placeholder:"DIR" type:"path" xor:"server"`
-	DatabaseURL string     `name:"database-url" help:"Make a new database on this PostgreSQL, dropped at the end, instead of starting a private server." placeholder:"URL" xor:"server"`
-	MakodFault  string     `help:"What makod does in the one part of the story in which it fails: ${enum}." enum:"down,drop,error,busy,hang" default:"down"`
-	Port        portNumber `help:"Port of sperrd. Without it 8780, or a free one if that is taken." placeholder:"N"`
-	MakodPort   portNumber `help:"Port of the simulated makod, on loopback. Without it 8781, or a free one." placeholder:"N"`
-	ERPPort     portNumber `name:"erp-port" help:"Port of the simulated ERP, on loopback. Without it 8783, or a free one." placeholder:"N"`
-	AdminPort   portNumber `help:"Port of the sandbox's own endpoints, on loopback. Without it 8782, or a free one." placeholder:"N"`
-	IssuerPort  portNumber `help:"Port of the OIDC provider, on loopback. Without it 8784, or a free one." placeholder:"N"`
+	Once                bool       `help:"Tell the story and end: 0 if every answer was the expected one, else 1." xor:"length"`
+	SkipStory           bool       `help:"Serve at once, without the story." xor:"length"`
+	Sperrd              string     `help:"The sperrd to run. Without it one is built with 'go build' from the source tree of the working directory." placeholder:"PATH" type:"path"`
+	Verbose             bool       `short:"v" help:"Show sperrd's own log here instead of leaving it in its file."`
+	Data                string     `help:"Keep PostgreSQL's data in this folder from run to run; for root it must lie where the user postgres may go. Without it nothing stays." placeholder:"DIR" type:"path" xor:"server"`
+	DatabaseURL         string     `name:"database-url" help:"Make a new database on this PostgreSQL, dropped at the end, instead of starting a private server." placeholder:"URL" xor:"server"`
+	MakodFault          string     `help:"What makod does in the one part of the story in which it fails: ${enum}." enum:"down,drop,error,busy,hang" default:"down"`
+	IdempotencyRequired bool       `help:"Let sperrd take no changing call without transactionId or Idempotency-Key. The story makes such calls: only together with --skip-story."`
+	Port                portNumber `help:"Port of sperrd. Without it 8780, or a free one if that is taken." placeholder:"N"`
+	MakodPort           portNumber `help:"Port of the simulated makod, on loopback. Without it 8781, or a free one." placeholder:"N"`
+	ERPPort             portNumber `name:"erp-port" help:"Port of the simulated ERP, on loopback. Without it 8783, or a free one." placeholder:"N"`
+	AdminPort           portNumber `help:"Port of the sandbox's own endpoints, on loopback. Without it 8782, or a free one." placeholder:"N"`
+	IssuerPort          portNumber `help:"Port of the OIDC provider, on loopback. Without it 8784, or a free one." placeholder:"N"`
 }
 
 const description = `The neighbourhood of sperrd on one machine: PostgreSQL, a simulated makod and ERP, an OIDC provider, and sperrd itself.
@@ -59,6 +60,9 @@ func (p *portNumber) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// errStoryWithoutIDs refuses a story that would end at its first call without ids.
+var errStoryWithoutIDs = errors.New("--idempotency-required needs --skip-story: the story also makes calls without transactionId and Idempotency-Key, which sperrd would refuse")
+
 // errHelp tells that the command line asked for help, which has been printed.
 var errHelp = errors.New("help was asked for")
 
@@ -76,8 +80,11 @@ func parse(args []string, stdout, stderr io.Writer) (options, error) {
 		return options{}, err
 	}
 	_, err = parser.Parse(args)
-	if helped {
+	switch {
+	case helped:
 		return options{}, errHelp
+	case err == nil && o.IdempotencyRequired && !o.SkipStory:
+		return options{}, errStoryWithoutIDs
 	}
 	return o, err
 }

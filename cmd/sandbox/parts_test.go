@@ -174,7 +174,7 @@ func TestHelp_explains_every_switch(t *testing.T) {
 	}
 	for _, want := range []string{
 		"--once", "--skip-story", "--sperrd=PATH", "--verbose", "--data=DIR", "--database-url=URL", "--makod-fault", "--port=N",
-		"--makod-port=N", "--erp-port=N", "--admin-port=N", "--issuer-port=N", "POST /spawn?pid=", "POST /makod/fault?kind=",
+		"--makod-port=N", "--erp-port=N", "--admin-port=N", "--issuer-port=N", "--idempotency-required", "  kollege ", "POST /spawn?pid=", "POST /makod/fault?kind=",
 		"POST /erp/fault?kind=", "GET  /iftsta", "GET  /erp/events",
 	} {
 		if !strings.Contains(out.String(), want) {
@@ -212,6 +212,19 @@ func TestSwitches_of_ports_take_ports_alone(t *testing.T) {
 				t.Errorf("%s %d: %d, %v", flag, number, got, err)
 			}
 		}
+	}
+}
+
+// The story would end at its first call without ids, which is told before anything starts.
+func TestSwitches_of_required_ids_and_of_the_story_exclude_each_other(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"--idempotency-required"}, {"--idempotency-required", "--once"}} {
+		if says := refusal(t, args...); !strings.Contains(says, "--idempotency-required needs --skip-story") {
+			t.Errorf("%v: %s", args, says)
+		}
+	}
+	if _, err := parse([]string{"--idempotency-required", "--skip-story"}, io.Discard, io.Discard); err != nil {
+		t.Error(err)
 	}
 }
 

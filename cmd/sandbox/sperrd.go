@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"sperrd/internal/werktag"
@@ -20,65 +19,7 @@ const (
 	// sperrd ends anyway.
 	stopTimeout = 15 * time.Second
 	readyPoll   = 30 * time.Millisecond
-	// maxAttempts are so few that the story can wait until they are spent, at most 9 s
-	// after the first, and so many that it has 4 s at least between the second and the
-	// last, in which it mends makod.
-	maxAttempts = 6
 )
-
-// sperrdSettings are what the configuration of sperrd says about its neighbours.
-type sperrdSettings struct {
-	port                                           int
-	makodURL, makodKey, inboundSecret, databaseURL string
-	erpURL, erpSecret, issuer, mcpKey              string
-}
-
-// file is sperrd.toml. No secret stands in it. What would take hours or days is short
-// enough here to be watched.
-func (c sperrdSettings) file() string {
-	return fmt.Sprintf(`# Written by the sandbox, which removes it at its end.
-port   = %d
-tenant = %q
-makod_url           = %q
-makod_api_key       = "env:SPERRD_MAKOD_API_KEY"
-inbound_hmac_secret = "env:SPERRD_INBOUND_HMAC_SECRET"
-erp_webhook_url     = %q
-erp_hmac_secret     = "env:SPERRD_ERP_HMAC_SECRET"
-shutdown_grace      = "10s"
-[database]
-url = "env:SPERRD_DATABASE_URL"
-[oidc]
-issuer   = %q
-audience = %q
-[mcp]
-api_key = "env:SPERRD_MCP_API_KEY"
-[log]
-format = "text"
-[iftsta]
-request_timeout = "3s" # nobody waits long for a makod that hangs
-max_attempts    = %d
-first_backoff   = "1s"
-max_backoff     = "2s"
-poll_interval   = "200ms"
-[frist]
-scan_interval = "1s"
-[outbox]
-request_timeout = "5s" # less than shutdown_grace, also with an ERP that hangs
-poll_interval   = "200ms"
-`, c.port, tenant, c.makodURL, c.erpURL, c.issuer, audience, maxAttempts)
-}
-
-// environment is ours, without what may be meant for another sperrd.
-func (c sperrdSettings) environment() []string {
-	var env []string
-	for _, pair := range os.Environ() {
-		if !strings.HasPrefix(pair, "SPERRD_") {
-			env = append(env, pair)
-		}
-	}
-	return append(env, "SPERRD_MAKOD_API_KEY="+c.makodKey, "SPERRD_INBOUND_HMAC_SECRET="+c.inboundSecret,
-		"SPERRD_ERP_HMAC_SECRET="+c.erpSecret, "SPERRD_DATABASE_URL="+c.databaseURL, "SPERRD_MCP_API_KEY="+c.mcpKey)
-}
 
 // startSperrd runs the real binary and returns when it is ready.
 func (n *neighbourhood) startSperrd(ctx context.Context, settings sperrdSettings) error {
@@ -92,13 +33,12 @@ func (n *neighbourhood) startSperrd(ctx context.Context, settings sperrdSettings
 		return err
 	}
 	settings.port = portOf(listener)
-	config := filepath.Join(n.folder, "sperrd.toml")
-	if err := os.WriteFile(config, []byte(settings.file()), 0o600); err != nil {
+	if n.command, err = settings.write(n.folder); err != nil {
 		return fmt.Errorf("write its configuration: %w", err)
 	}
-	n.command = commandLine{binary: binary, config: config, env: settings.environment()}
+	n.command.binary = binary
 	process := &child{
-		binary: binary, args: []string{"serve", "--config", config}, env: n.command.env,
+		binary: binary, args: []string{"serve", "--config", n.command.config}, env: n.command.env,
 		log: filepath.Join(n.folder, "sperrd.log"), started: make(chan int, 1),
 	}
 	if n.Verbose {
@@ -116,6 +56,9 @@ func (n *neighbourhood) startSperrd(ctx context.Context, settings sperrdSettings
 		return err
 	}
 	n.say("sperrd on %s (process %d), its log in %s", n.sperrd.base, <-process.started, process.log)
+	if n.IdempotencyRequired {
+		n.say("sperrd takes no changing call without %s or %s: 400", headerTransactionID, headerIdempotencyKey)
+	}
 	return nil
 }
 
