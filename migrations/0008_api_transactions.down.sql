@@ -1,4 +1,5 @@
-LOCK TABLE sperr_orders, sperr_order_history IN ACCESS EXCLUSIVE MODE; -- in full at once, as in 0005
+-- In full at once, as in 0005, and in the order in which a call takes them.
+LOCK TABLE api_transaction_attempts, api_transactions, sperr_orders, sperr_order_history IN ACCESS EXCLUSIVE MODE;
 CREATE OR REPLACE FUNCTION sperr_orders_iftsta_reset() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF NOT OLD.iftsta_in_flight THEN

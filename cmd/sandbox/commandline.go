@@ -20,7 +20,7 @@ type commandLine struct {
 
 // typed is the same as a person types it, who has the file alone.
 func (c commandLine) typed(arg ...string) string {
-	return fmt.Sprintf("set -a; . %s; set +a; %s %s --config %s",
+	return fmt.Sprintf("(set -a; . %s; %s %s --config %s)",
 		shellWord(c.envFile), shellWord(c.binary), strings.Join(arg, " "), shellWord(c.config))
 }
 

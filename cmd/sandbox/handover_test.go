@@ -71,7 +71,7 @@ func (p *pasted) paste(line, comment string) {
 		p.variables[parts[1]] = pipe(p.t, body, parts[6])
 		return
 	}
-	if strings.HasPrefix(line, "set -a; ") {
+	if strings.HasPrefix(line, "(set -a; ") {
 		p.operated++
 		if said := pipe(p.t, "", line); !strings.HasPrefix(said, "waiting: ") {
 			p.t.Errorf("%s says %s", line, said)
@@ -152,7 +152,7 @@ func TestSettings_hand_their_secrets_to_a_shell(t *testing.T) {
 	}
 	l.binary = "env"
 	typed, _, _ := strings.Cut(l.typed("#"), "#") // env alone shows the variables
-	said := "\n" + pipe(t, "", typed) + "\n"
+	said := "\n" + pipe(t, "", typed+")") + "\n"
 	for _, s := range settings.secrets() {
 		if !strings.Contains(said, "\n"+s.name+"="+s.value+"\n") {
 			t.Errorf("the shell has no %s=%s", s.name, s.value)

@@ -21,7 +21,7 @@ func (r *headerReader) key(name string) string {
 	id, isUUID := parseUUID(key)
 	switch {
 	case !ok || key == "" || len(key) > maxIdempotencyKey || strings.ContainsFunc(key, invisible):
-		r.refuse(name, fmt.Sprintf("must be one key of 1 to %d visible ASCII characters without a blank, in double quotes where it has a comma", maxIdempotencyKey))
+		r.refuse(name, fmt.Sprintf(`must be one key of 1 to %d visible ASCII characters, bare, or in double quotes where it has a comma or a quote (written \")`, maxIdempotencyKey))
 	case !isUUID:
 		return transaction.KeyPrefix + key
 	case id == uuid.Nil:

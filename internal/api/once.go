@@ -57,9 +57,6 @@ func (s *server) identify(w http.ResponseWriter, r *http.Request) (identifiers, 
 	if err == nil && s.IdempotencyRequired && !ids.given() {
 		err = errNoIdentifiers
 	}
-	if id, ok := parseUUID(chi.URLParam(r, "id")); err != nil && ok {
-		noteOrder(r, id)
-	}
 	if ids.given() {
 		entryOf(r.Context()).keyed = true
 		entryOf(r.Context()).add(

@@ -150,3 +150,26 @@ func TestRefused_reason_says_where_the_order_is_read(t *testing.T) {
 		}
 	}
 }
+
+// Whoever is on call has the log alone to tell which header a device got wrong.
+func TestLog_of_a_malformed_header_names_it_and_the_order(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t)
+	id := g.create(t, minimal("sperrung"))
+	header := []string{"transactionId", "not-an-id", "creationDateTime", "2026-09-03T08:00:00Z"}
+	for _, token := range []string{g.issuer.Token(t, nil), "forged"} {
+		g.call(t, http.MethodPut, orders+"/"+id+"/execute", "", append(header, "Authorization", "Bearer "+token)...)
+	}
+	var told []string
+	for _, line := range g.log.requests(t) {
+		if line["action"] == "execute-sperr-order" {
+			told = append(told, fmt.Sprint(line["status"], " ", line["order_id"], " ", line["reason"]))
+		}
+	}
+	if len(told) != 2 || told[0] != "400 "+id+" transactionId must be one UUID of 36 characters." || !strings.HasPrefix(told[1], "401 <nil> ") {
+		t.Errorf("the log has %q", told)
+	}
+	if strings.Contains(g.log.String(), "not-an-id") {
+		t.Error("the log quotes a malformed header")
+	}
+}

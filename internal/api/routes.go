@@ -81,6 +81,9 @@ func (s *server) answer(route route) http.HandlerFunc {
 		switch {
 		case err != nil:
 		case malformed != nil:
+			if id, ok := parseUUID(chi.URLParam(r, "id")); ok {
+				noteOrder(r, id)
+			}
 			err = malformed
 		case route.read != nil:
 			err = s.serveOnce(w, admitted, route.read, ids)

@@ -37,7 +37,7 @@
 // The words of a call that comes again:
 //
 //	operation     what is done once, known by the id of its first call (logical id)
-//	call          one call of an operation; a field device that has no answer makes another one
+//	call          one call of an operation, its ids the Attempt; a device that has no answer makes another one
 //	logical id    the id of the first call; its columns are *_transaktion, but for iftsta_transaktion
 //	twin          another call of an operation that is under way
 //	refusal       an answer in itself: it stays what it is for the operation

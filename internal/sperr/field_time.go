@@ -21,7 +21,7 @@ func fieldTime(field, value string, now time.Time) (time.Time, error) {
 		return time.Time{}, invalid
 	}
 	if t.After(now.Add(clockSkew)) {
-		invalid.add(field, "lies more than 30 s ahead of the clock of this service (Date of the answer): correct the time and report again")
+		invalid.add(field, fmt.Sprintf("lies more than %d s ahead of the clock of this service (Date of the answer): correct the time and report again", clockSkew/time.Second))
 		return time.Time{}, invalid
 	}
 	if t.After(now) {

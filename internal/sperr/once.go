@@ -96,7 +96,7 @@ func (s *Service) once(ctx context.Context, call Call, change func(ctx context.C
 	}
 	waiting, cancel := context.WithTimeout(ctx, s.TwinWait)
 	defer cancel()
-	for round := 1; ; round++ {
+	for round, over := 1, false; ; round++ {
 		record, found, err := s.transactions.Find(ctx, *call.Attempt, s.now())
 		switch {
 		case errors.Is(err, transaction.ErrInProgress):
@@ -109,11 +109,9 @@ func (s *Service) once(ctx context.Context, call Call, change func(ctx context.C
 				return result, err
 			}
 		}
-		if s.pause(waiting, call.Attempt.Initial, round) {
+		if !over {
+			over = !s.pause(waiting, call.Attempt.Initial, round) // and one more look then
 			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return Result{}, err
 		}
 		if !found {
 			return Result{}, transaction.ErrInProgress
@@ -138,7 +136,8 @@ var errTaken = errors.New("another call has the transaction")
 // first does the operation of a call that nobody has done, or refuses it, and keeps the
 // answer in the same transaction.
 func (s *Service) first(ctx context.Context, call Call, change func(ctx context.Context, tx pgx.Tx) (Result, error)) (Result, error) {
-	defer s.underWay.begin(call.Attempt.Initial)()
+	end := func() {}
+	defer func() { end() }()
 	claimed := s.Now() // before the lease is taken: see claim.until
 	var result Result
 	var refusal error
@@ -151,6 +150,7 @@ func (s *Service) first(ctx context.Context, call Call, change func(ctx context.
 		if !ok {
 			return errTaken
 		}
+		end = s.underWay.begin(call.Attempt.Initial)
 		// What a refused change has written is undone; its answer stays.
 		refusal = pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) (err error) {
 			result, err = change(ctx, tx)

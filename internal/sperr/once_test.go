@@ -171,8 +171,12 @@ func TestATwinWhoseClientHangsUpWaitsNoLonger(t *testing.T) {
 	twin, hangUp := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- second(b.service.Execute(twin, keyed(idB, idA), order.ID, ExecuteReport{})) }()
+	patience, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
 	for noted := false; !noted; { // it has found the first call, and waits
-		noted = column[bool](t, b.pool, `SELECT EXISTS (SELECT FROM api_transaction_attempts WHERE transaction_id = $1)`, idB)[0]
+		if err := b.pool.QueryRow(patience, `SELECT EXISTS (SELECT FROM api_transaction_attempts WHERE transaction_id = $1)`, idB).Scan(&noted); err != nil {
+			t.Fatal(err)
+		}
 	}
 	hangUp()
 	if err := <-done; !errors.Is(err, context.Canceled) {

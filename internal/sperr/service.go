@@ -117,7 +117,7 @@ func (s *Service) Create(ctx context.Context, call Call, request NewOrder) (Resu
 		if err != nil || inserted {
 			return Result{Order: stored}, err
 		}
-		if call.Attempt == nil {
+		if call.Attempt == nil { // then no key but the order's own, a random one, can be there
 			return Result{}, fmt.Errorf("order %s is there already", order.ID)
 		}
 		return s.createdBefore(ctx, tx, call, order)
@@ -197,9 +197,6 @@ func (s *Service) Cancel(ctx context.Context, call Call, id uuid.UUID, reason st
 // both of them which call has caused it.
 func (s *Service) record(ctx context.Context, tx pgx.Tx, call Call, e event.Event, c change) error {
 	c.actor = call.Actor
-	if c.detail == nil {
-		c.detail = map[string]any{}
-	}
 	reference := text(c.order.EventID)
 	if a := call.Attempt; a != nil {
 		reference, c.transactionID = transaction.Shown(a.Initial), transaction.Shown(a.ID)

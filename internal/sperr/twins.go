@@ -8,21 +8,19 @@ import (
 	"sperrd/internal/loop"
 )
 
-// underWay are the operations that calls of this process do at the moment, so that their
-// twins here need not look for the end in the database. It is safe for concurrent use.
+// underWay are the operations that calls of this process have claimed and not ended, so
+// that their twins here need not look for the end in the database. It is safe for
+// concurrent use.
 type underWay struct {
 	mu   sync.Mutex
 	done map[string]chan struct{} // by the id that the call gives to the operation
 }
 
-// begin tells that a call does an operation, until end. Of two calls with the same id the
-// database lets one do it; the other one ends at once.
+// begin tells that a call has claimed an operation, until end. One whose transaction was
+// rolled back may not have ended yet when the next one claims: the latest counts.
 func (u *underWay) begin(id string) (end func()) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.done[id] != nil {
-		return func() {}
-	}
 	if u.done == nil {
 		u.done = make(map[string]chan struct{})
 	}
@@ -31,12 +29,14 @@ func (u *underWay) begin(id string) (end func()) {
 	return func() {
 		u.mu.Lock()
 		defer u.mu.Unlock()
-		delete(u.done, id)
+		if u.done[id] == done {
+			delete(u.done, id)
+		}
 		close(done)
 	}
 }
 
-// ended is closed when the operation is done; nil: nobody here does it.
+// ended is closed when the call that has claimed an operation ends; nil: nobody here has.
 func (u *underWay) ended(id string) <-chan struct{} {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -49,7 +49,7 @@ func (s *Service) pause(waiting context.Context, id string, round int) bool {
 	const first, longest, here = 10 * time.Millisecond, 250 * time.Millisecond, time.Second
 	wait, ended := loop.Backoff(first, longest, round), s.underWay.ended(id)
 	if ended != nil {
-		wait = here // a call of another process may do it all the same
+		wait = here // its end wakes the twin
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

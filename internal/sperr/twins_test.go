@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 func TestATwinInTheSameProcessWakesWhenTheCallEnds(t *testing.T) {
@@ -16,8 +18,6 @@ func TestATwinInTheSameProcessWakesWhenTheCallEnds(t *testing.T) {
 		for range 3 {
 			go func() { woken <- s.pause(t.Context(), "a", 1) }()
 		}
-		synctest.Wait()
-		s.underWay.begin("a")() // a twin that finds the operation taken ends nothing
 		synctest.Wait()
 		select {
 		case <-woken:
@@ -37,6 +37,56 @@ func TestATwinInTheSameProcessWakesWhenTheCallEnds(t *testing.T) {
 			t.Error("the call is still known")
 		}
 	})
+}
+
+func TestACallThatClaimsWhatAnotherHasLeftIsTheOneToWaitFor(t *testing.T) {
+	t.Parallel()
+	var u underWay
+	endFirst := u.begin("a")
+	endSecond := u.begin("a")
+	second := u.ended("a")
+	endFirst()
+	if u.ended("a") != second {
+		t.Error("the end of a call ends another one")
+	}
+	endSecond()
+	if _, open := <-second; open || u.ended("a") != nil {
+		t.Error("a call that has ended is still waited for")
+	}
+}
+
+// Of calls that come together any may be the one that the database lets do the work: that
+// one is waited for.
+func TestTheCallThatDoesTheWorkIsTheOneToWaitFor(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, func(o *Options) { o.TwinWait = time.Minute })
+	for range 5 {
+		order := b.receive(t, pidSperrauftrag, testMalo)
+		initial := uuid.NewString()
+		gate := b.makod.Hold()
+		results := make(chan error)
+		const calls = 8
+		for range calls {
+			go func() {
+				results <- second(b.service.Execute(t.Context(), keyed(uuid.NewString(), initial), order.ID, ExecuteReport{}))
+			}()
+		}
+		if err := gate.Wait(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		if b.service.underWay.ended(initial) == nil {
+			t.Error("makod is asked, and the twins wait for nobody")
+		}
+		gate.Release()
+		for range calls {
+			if err := <-results; err != nil {
+				t.Error(err)
+			}
+		}
+		if b.service.underWay.ended(initial) != nil {
+			t.Error("a call that has ended is still waited for")
+		}
+	}
 }
 
 func TestATwinOfACallElsewhereLooksAgainByItself(t *testing.T) {
