@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -11,22 +10,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"sperrd/internal/sperr"
 )
 
 // commitWire is the way to a database on which a message, or the answer to it, gets lost
 // together with the connection.
 type commitWire struct {
-	listener        net.Listener
-	network, target string
+	*wire
 
-	mu      sync.Mutex
-	loss    *loss // nil: nothing gets lost
-	conns   map[net.Conn]bool
-	running sync.WaitGroup
+	losing sync.Mutex
+	loss   *loss // nil: nothing gets lost
 }
 
 // loss is what gets lost, once: the message with a text that follows another text on the
@@ -42,26 +35,18 @@ const commitMessage = "commit\x00"
 // newCommitWire leads to the database until the test ends; through is its URL by that way.
 func newCommitWire(t *testing.T, database string) (w *commitWire, through string) {
 	t.Helper()
-	config, err := pgx.ParseConfig(database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w = &commitWire{conns: map[net.Conn]bool{}}
-	w.network, w.target = pgconn.NetworkAddress(config.Host, config.Port)
-	if w.listener, err = new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
-	w.running.Go(w.accept)
-	t.Cleanup(w.close)
-	u, err := url.Parse(database)
+	way, through := databaseWire(t, database)
+	w = &commitWire{wire: way}
+	way.mu.Lock()
+	way.tap = w.tap
+	way.mu.Unlock()
+	u, err := url.Parse(through)
 	if err != nil {
 		t.Fatal(err)
 	}
 	query := u.Query()
-	query.Del("host")
-	query.Del("port")
 	query.Set("sslmode", "disable") // the statements are read
-	u.Host, u.RawQuery = w.listener.Addr().String(), query.Encode()
+	u.RawQuery = query.Encode()
 	return w, u.String()
 }
 
@@ -81,8 +66,8 @@ func (w *commitWire) loseCommit(text string, reaches bool) <-chan struct{} {
 }
 
 func (w *commitWire) lose(l *loss) <-chan struct{} {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.losing.Lock()
+	defer w.losing.Unlock()
 	l.happened = make(chan struct{})
 	w.loss = l
 	return l.happened
@@ -90,8 +75,8 @@ func (w *commitWire) lose(l *loss) <-chan struct{} {
 
 // lostNow is what gets lost with a message; before is what came before it. Nil: nothing.
 func (w *commitWire) lostNow(before, message []byte) *loss {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.losing.Lock()
+	defer w.losing.Unlock()
 	l := w.loss
 	if l == nil || !bytes.Contains(before, []byte(l.after)) || !bytes.Contains(message, []byte(l.text)) {
 		return nil
@@ -100,51 +85,11 @@ func (w *commitWire) lostNow(before, message []byte) *loss {
 	return l
 }
 
-func (w *commitWire) close() {
-	_ = w.listener.Close()
-	w.mu.Lock()
-	for conn := range w.conns {
-		_ = conn.Close()
-	}
-	w.mu.Unlock()
-	w.running.Wait()
-}
-
-func (w *commitWire) accept() {
-	for {
-		near, err := w.listener.Accept()
-		if err != nil {
-			return
-		}
-		far, err := net.Dial(w.network, w.target) //nolint:noctx // on this machine
-		if err != nil {
-			_ = near.Close()
-			continue
-		}
-		w.mu.Lock()
-		w.conns[near], w.conns[far] = true, true
-		w.mu.Unlock()
-		w.running.Go(func() { w.carry(near, far) })
-	}
-}
-
-// carry moves what passes between a client and the database until something is lost.
-func (w *commitWire) carry(near, far net.Conn) {
+// tap listens to one connection.
+func (w *commitWire) tap() (to, from func(message []byte) (lost bool)) {
 	var said []byte                // since the last BEGIN
 	unheard := make(chan *loss, 1) // the answer to the last message is lost
-	var answers sync.WaitGroup
-	answers.Go(func() {
-		carryUntil(near, far, func([]byte) bool {
-			select {
-			case l := <-unheard:
-				close(l.happened)
-				return true
-			default:
-				return false
-			}
-		})
-	})
-	carryUntil(far, near, func(message []byte) bool {
+	to = func(message []byte) bool {
 		l := w.lostNow(said, message)
 		if bytes.Contains(message, []byte("begin\x00")) {
 			said = nil
@@ -160,30 +105,17 @@ func (w *commitWire) carry(near, far net.Conn) {
 			close(l.happened)
 			return true
 		}
-	})
-	answers.Wait()
-}
-
-// carryUntil moves what comes from one end to the other until one is closed or something
-// is lost, and then closes both.
-func carryUntil(to, from net.Conn, lost func(message []byte) bool) {
-	defer to.Close()
-	defer from.Close()
-	buffer := make([]byte, 64<<10)
-	for {
-		n, err := from.Read(buffer)
-		if n > 0 && lost(buffer[:n]) {
-			return
-		}
-		if n > 0 {
-			if _, failed := to.Write(buffer[:n]); failed != nil {
-				return
-			}
-		}
-		if err != nil {
-			return
+	}
+	from = func([]byte) bool {
+		select {
+		case l := <-unheard:
+			close(l.happened)
+			return true
+		default:
+			return false
 		}
 	}
+	return to, from
 }
 
 // wantUnknown checks the answer to a call of which nobody knows whether it took effect.

@@ -21,6 +21,10 @@ type wire struct {
 	conns    map[net.Conn]bool
 	open     chan struct{} // closed while bytes pass
 	running  sync.WaitGroup
+
+	// tap listens on a new connection to what goes to the neighbour and to what comes
+	// back; what it says is lost is, and the connection with it. Nil: nothing is lost.
+	tap func() (to, from func(message []byte) (lost bool))
 }
 
 // newWire leads to a neighbour until the test ends.
@@ -137,21 +141,31 @@ func (w *wire) accept(listener net.Listener) {
 		if w.listener != listener {
 			w.drop()
 		}
+		tap := w.tap
 		w.mu.Unlock()
-		w.running.Go(func() { w.carry(near, far) })
-		w.running.Go(func() { w.carry(far, near) })
+		nothing := func([]byte) bool { return false }
+		lostTo, lostFrom := nothing, nothing
+		if tap != nil {
+			lostTo, lostFrom = tap()
+		}
+		w.running.Go(func() { w.carry(near, far, lostFrom) })
+		w.running.Go(func() { w.carry(far, near, lostTo) })
 	}
 }
 
-// carry moves what comes from one end to the other until one is closed.
-func (w *wire) carry(to, from net.Conn) {
-	buffer := make([]byte, 32<<10)
+// carry moves what comes from one end to the other until one is closed or something is
+// lost.
+func (w *wire) carry(to, from net.Conn, lost func(message []byte) bool) {
+	buffer := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buffer)
 		w.mu.Lock()
 		open := w.open
 		w.mu.Unlock()
 		<-open
+		if n > 0 && lost(buffer[:n]) {
+			break
+		}
 		if n > 0 {
 			if _, failed := to.Write(buffer[:n]); failed != nil {
 				err = failed

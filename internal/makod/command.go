@@ -76,19 +76,19 @@ func encode(cmd Command) ([]byte, error) {
 // checkTransaction refuses what a receiver that reads the identifiers would refuse.
 func checkTransaction(cmd Command) error {
 	switch {
-	case !isUUID(cmd.TransactionID):
+	case !ValidID(cmd.TransactionID):
 		return errors.New("the transaction id must be a UUID")
-	case cmd.InitialTransactionID != "" && !isUUID(cmd.InitialTransactionID):
+	case cmd.InitialTransactionID != "" && !ValidID(cmd.InitialTransactionID):
 		return errors.New("the initial transaction id must be a UUID, or empty")
-	case cmd.ReferenceID != "" && !isUUID(cmd.ReferenceID):
+	case cmd.ReferenceID != "" && !ValidID(cmd.ReferenceID):
 		return errors.New("the reference id must be a UUID, or empty")
 	}
 	return nil
 }
 
-// isUUID reports whether s is a UUID in its usual form; uuid.Parse takes other forms
-// too. The nil UUID names nothing and is none.
-func isUUID(s string) bool {
+// ValidID reports whether s can be an id of a Command: a UUID in its usual form;
+// uuid.Parse takes other forms too. The nil UUID names nothing and is none.
+func ValidID(s string) bool {
 	id, err := uuid.Parse(s)
 	return err == nil && id != uuid.Nil && len(s) == len(uuid.Nil.String())
 }

@@ -3,6 +3,7 @@ package sperr
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -86,10 +87,13 @@ func iftstaCommand(o Order) makod.Command {
 	} else {
 		payload.Reason = text(o.FailReason)
 	}
-	return makod.Command{
+	cmd := makod.Command{
 		Name: name, Marktrolle: makod.MarktrolleNB, IdempotencyKey: "sperrd-iftsta-" + o.ID.String(), Payload: payload,
-		ReferenceID: uuidText(o.reference(o.AbschlussTransaktion)),
 	}
+	if id := o.reference(o.AbschlussTransaktion); makod.ValidID(id) { // an Idempotency-Key need not be one
+		cmd.ReferenceID = strings.ToLower(id) // the id of an event may have capitals
+	}
+	return cmd
 }
 
 // command is what a claim sends. The payload and the key are the same each time; the
@@ -103,15 +107,6 @@ func (c claim) command() makod.Command {
 		cmd.TransactionID, cmd.InitialTransactionID = uuid.NewString(), first
 	}
 	return cmd
-}
-
-// uuidText is s where it is a UUID, and empty otherwise: makod's ids are such.
-func uuidText(s string) string {
-	id, err := uuid.Parse(s)
-	if err != nil || len(s) != len(uuid.Nil.String()) || id == uuid.Nil {
-		return ""
-	}
-	return id.String()
 }
 
 // alreadyApplied reports whether makod refuses an execute because its process is

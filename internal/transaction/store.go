@@ -40,7 +40,7 @@ const lockedIDs = `
 
 // Claim gives the operation of a to tx, which then does the work and calls Keep. It is
 // false where another call has it, done or under way; tx must be rolled back then. It
-// waits for nobody: a connection that waits is missing to whom it waits for.
+// waits for no other call: a connection that waits is missing to whom it waits for.
 func (s *Store) Claim(ctx context.Context, tx pgx.Tx, a Attempt, at time.Time) (bool, error) {
 	ids := a.ids()
 	created, received := a.times(ids, at)
