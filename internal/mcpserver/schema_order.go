@@ -34,6 +34,7 @@ func orderSchema() *jsonschema.Schema {
 		member{"ausfuehrung_eskaliert_at", nullable(instant("when the ERP was told that this day is over"))},
 		member{"vorlauffrist_eingehalten", nullable(flag("whether the Lieferant ordered early enough; never a reason not to act"))},
 		member{"vorlauffrist_spaetester_ut", nullable(day("the day by which the order had to arrive"))},
+		member{"uebertragungstag", nullable(day("the day on which the ORDERS was received, as far as it is known"))},
 		member{"status", enum("pending: waits for the field team; the others are final", "pending", "executed", "failed", "cancelled")},
 		member{"sperrversuche", integer("visits in vain; after the second one the order is closed")},
 		member{"letzter_versuch_am", nullable(instant("the last visit in vain"))},

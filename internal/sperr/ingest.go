@@ -37,12 +37,13 @@ type ingester struct {
 	now      func() time.Time
 }
 
-// read tells what e means and, for a 17115 or 17117, which order it is; of a
+// read tells what e, which first came at received, means and, for a 17115 or 17117, which
+// order it is; of a
 // Stornierung the order has the process alone. An event that is ours but cannot
 // become an order (no Marktlokation, no Lieferant, no process, another recipient,
 // both dates, a date nobody can read) is a *ValidationError; every lesser fault is a
 // warning on the order, since a refused event is a lost order.
-func (in ingester) read(e event.Event) (eventKind, Order, error) {
+func (in ingester) read(e event.Event, received time.Time) (eventKind, Order, error) {
 	if e.Type() != typeProcessInitiated {
 		return kindNotOurs, Order{}, nil
 	}
@@ -72,7 +73,7 @@ func (in ingester) read(e event.Event) (eventKind, Order, error) {
 		return kindOrder, Order{}, unusable("data", dataErr.Error())
 	}
 	now := in.now()
-	order, err := in.order(e, data, Order{
+	order, err := in.order(e, data, received, Order{
 		ID: uuid.New(), Tenant: in.tenant, OrderType: orderType, Pruefidentifikator: &pid,
 		Status: StatusPending, CreatedAt: now, UpdatedAt: now, Warnungen: []string{},
 	})
@@ -80,7 +81,7 @@ func (in ingester) read(e event.Event) (eventKind, Order, error) {
 }
 
 // order reads the rest of an order whose type and PID are known.
-func (in ingester) order(e event.Event, data marketData, o Order) (Order, error) {
+func (in ingester) order(e event.Event, data marketData, received time.Time, o Order) (Order, error) {
 	invalid := &ValidationError{Subject: SubjectEvent}
 	in.readParties(&o, invalid, e, data)
 	pid := *o.Pruefidentifikator
@@ -101,7 +102,8 @@ func (in ingester) order(e event.Event, data marketData, o Order) (Order, error)
 	o.Hinweis = nullable(hinweis)
 	o.warn(warnings...)
 	o.Marktdaten = marktdaten(o)
-	o.setFristen(in.calendar, uebertragungstag(e, o.CreatedAt))
+	o.Uebertragungstag = uebertragungstag(e, received)
+	o.setFristen(in.calendar, o.Uebertragungstag)
 	return o, nil
 }
 
@@ -245,11 +247,10 @@ func mistakable(e event.Event) bool {
 }
 
 // uebertragungstag is the day on which the Netzbetreiber received the ORDERS: the
-// event's own time where it is given and not in the future, else our receipt. A
+// event's own time where it is given and not after our receipt, else that receipt. A
 // delivery that comes late through no fault of the Lieferant does not move it.
-func uebertragungstag(e event.Event, now time.Time) *werktag.Date {
-	received := now
-	if t := e.Time(); !t.IsZero() && !t.After(now) {
+func uebertragungstag(e event.Event, received time.Time) *werktag.Date {
+	if t := e.Time(); !t.IsZero() && !t.After(received) {
 		received = t
 	}
 	day := werktag.BerlinDay(received)

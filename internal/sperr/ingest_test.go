@@ -32,7 +32,7 @@ func testIngester() ingester {
 
 func TestASperrauftragWithAFixedDateBecomesAnOrder(t *testing.T) {
 	t.Parallel()
-	kind, o, err := testIngester().read(sample(t, "17115-fixed-date.json"))
+	kind, o, err := testIngester().read(sample(t, "17115-fixed-date.json"), testNow)
 	if err != nil || kind != kindOrder {
 		t.Fatalf("read = %v, %v", kind, err)
 	}
@@ -54,7 +54,7 @@ func TestASperrauftragWithAFixedDateBecomesAnOrder(t *testing.T) {
 
 func TestASperrauftragWithAnEarliestDateBecomesAnOrder(t *testing.T) {
 	t.Parallel()
-	_, o, err := testIngester().read(sample(t, "17115-earliest-date.json"))
+	_, o, err := testIngester().read(sample(t, "17115-earliest-date.json"), testNow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestASperrauftragWithAnEarliestDateBecomesAnOrder(t *testing.T) {
 
 func TestEntsperrauftragKeepsItsArbeitszeitAndHasNoFrist(t *testing.T) {
 	t.Parallel()
-	_, o, err := testIngester().read(sample(t, "17117.json"))
+	_, o, err := testIngester().read(sample(t, "17117.json"), testNow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestEntsperrauftragKeepsItsArbeitszeitAndHasNoFrist(t *testing.T) {
 		"Z53": ArbeitszeitInnerhalb, "Z54": ArbeitszeitAuchAusserhalb,
 		"innerhalb": ArbeitszeitInnerhalb, "auch_ausserhalb": ArbeitszeitAuchAusserhalb,
 	} {
-		_, o, err := testIngester().read(marketEvent(t, pidEntsperrauftrag, testMalo, map[string]any{"arbeitszeit": value}))
+		_, o, err := testIngester().read(marketEvent(t, pidEntsperrauftrag, testMalo, map[string]any{"arbeitszeit": value}), testNow)
 		if err != nil || o.Arbeitszeit == nil || *o.Arbeitszeit != want {
 			t.Errorf("%s: %v, %v", value, o.Arbeitszeit, err)
 		}
@@ -106,7 +106,7 @@ func TestEventsOfOthersAreNotOurs(t *testing.T) {
 		events[name] = e
 	}
 	for name, e := range events {
-		if kind, _, err := testIngester().read(e); kind != kindNotOurs || err != nil {
+		if kind, _, err := testIngester().read(e, testNow); kind != kindNotOurs || err != nil {
 			t.Errorf("%s: %v, %v; want not ours", name, kind, err)
 		}
 	}
@@ -121,13 +121,13 @@ func TestThePIDIsANumberOrAStringOfDigits(t *testing.T) {
 	} {
 		e := marketEvent(t, pidSperrauftrag, testMalo, nil)
 		change(&e)
-		if kind, o, err := testIngester().read(e); kind != kindOrder || err != nil || o.OrderType != TypeSperrung {
+		if kind, o, err := testIngester().read(e, testNow); kind != kindOrder || err != nil || o.OrderType != TypeSperrung {
 			t.Errorf("%s: %v, %v", name, kind, err)
 		}
 	}
 	e := marketEvent(t, pidSperrauftrag, testMalo, nil)
 	e.SetExtension("makopid", "17115x")
-	_, _, err := testIngester().read(e)
+	_, _, err := testIngester().read(e, testNow)
 	wantInvalid(t, err, SubjectEvent, "makopid")
 }
 
@@ -136,7 +136,7 @@ func TestAPIDNobodyCanReadIsNeverTakenForNotOurs(t *testing.T) {
 	for _, pid := range []any{"17117 ", 17117.5, "x", true, []any{17115}} {
 		e := marketEvent(t, pidSperrauftrag, testMalo, map[string]any{"pid": pid})
 		e.SetExtension("makopid", nil)
-		_, _, err := testIngester().read(e)
+		_, _, err := testIngester().read(e, testNow)
 		wantInvalid(t, err, SubjectEvent, "data.pid")
 	}
 }
@@ -146,7 +146,7 @@ func TestAnEventOfOurWorkflowWithoutAnyPIDIsRefused(t *testing.T) {
 	for _, pid := range []any{nil, "", json.RawMessage("null")} {
 		e := marketEvent(t, pidSperrauftrag, testMalo, map[string]any{"pid": pid})
 		e.SetExtension("makopid", nil)
-		_, _, err := testIngester().read(e)
+		_, _, err := testIngester().read(e, testNow)
 		wantInvalid(t, err, SubjectEvent, "makopid")
 	}
 }
@@ -168,7 +168,7 @@ func TestAnEventThatIsNotOursButLooksLikeItIsNoticed(t *testing.T) {
 	} {
 		e := marketEvent(t, pidSperrauftrag, testMalo, nil)
 		c.change(&e)
-		if kind, _, err := testIngester().read(e); kind != kindNotOurs || err != nil || mistakable(e) != c.want {
+		if kind, _, err := testIngester().read(e, testNow); kind != kindNotOurs || err != nil || mistakable(e) != c.want {
 			t.Errorf("%s: kind %v, %v, noticed %v, want %v", name, kind, err, mistakable(e), c.want)
 		}
 	}
@@ -178,7 +178,7 @@ func TestANumericPostcodeIsKept(t *testing.T) {
 	t.Parallel()
 	_, o, err := testIngester().read(marketEvent(t, pidSperrauftrag, testMalo, map[string]any{
 		"treffpunkt": map[string]any{"strasse": "Lindenallee 7", "plz": 10115, "ort": "Berlin", "land": "DE"},
-	}))
+	}), testNow)
 	if err != nil || text(o.TreffpunktPLZ) != "10115" {
 		t.Errorf("plz = %q, %v", text(o.TreffpunktPLZ), err)
 	}
@@ -212,7 +212,7 @@ func TestUnusableEventsAreRefusedWithTheirReason(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			_, _, err := testIngester().read(marketEvent(t, pidSperrauftrag, testMalo, c.data))
+			_, _, err := testIngester().read(marketEvent(t, pidSperrauftrag, testMalo, c.data), testNow)
 			wantInvalid(t, err, SubjectEvent, c.field)
 		})
 	}
@@ -222,7 +222,7 @@ func TestUnusableEventsAreRefusedWithTheirReason(t *testing.T) {
 	} {
 		e := marketEvent(t, pidSperrauftrag, testMalo, nil)
 		change(&e)
-		_, _, err := testIngester().read(e)
+		_, _, err := testIngester().read(e, testNow)
 		wantInvalid(t, err, SubjectEvent, name)
 	}
 }
@@ -241,7 +241,7 @@ func TestDatesAreBerlinDaysInEveryForm(t *testing.T) {
 		"202611292300":              {"2026-11-30", "2026-11-29T23:00:00Z"},
 		"2026-09-01T06:00:00Z":      {"2026-09-01", "2026-09-01T06:00:00Z"},
 	} {
-		_, o, err := testIngester().read(marketEvent(t, pidSperrauftrag, testMalo, map[string]any{"fruehestens_am": nil, "ausfuehrung_am": value}))
+		_, o, err := testIngester().read(marketEvent(t, pidSperrauftrag, testMalo, map[string]any{"fruehestens_am": nil, "ausfuehrung_am": value}), testNow)
 		if err != nil {
 			t.Errorf("%s: %v", value, err)
 			continue
@@ -290,7 +290,7 @@ func TestLesserFaultsAreWarningsOnTheOrder(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			_, o, err := testIngester().read(marketEvent(t, c.pid, testMalo, c.data))
+			_, o, err := testIngester().read(marketEvent(t, c.pid, testMalo, c.data), testNow)
 			if err != nil || !hasWarning(o, c.warning) {
 				t.Errorf("warnings %q, %v; want %q", o.Warnungen, err, c.warning)
 			}
@@ -318,7 +318,7 @@ func TestTheVorlauffristCountsFromTheEventsOwnTime(t *testing.T) {
 	} {
 		e := marketEvent(t, pidSperrauftrag, testMalo, map[string]any{"fruehestens_am": "2026-08-31"})
 		e.SetTime(c.time)
-		_, o, err := testIngester().read(e)
+		_, o, err := testIngester().read(e, testNow)
 		if err != nil || o.VorlauffristSpaetesterUT.String() != "2026-08-21" || *o.VorlauffristEingehalten != c.kept {
 			t.Errorf("%s: kept %v, latest %v, %v", c.name, *o.VorlauffristEingehalten, o.VorlauffristSpaetesterUT, err)
 		}

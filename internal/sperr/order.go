@@ -132,6 +132,7 @@ type Order struct {
 	AusfuehrungEskaliertAt   *time.Time    `db:"ausfuehrung_eskaliert_at" json:"ausfuehrung_eskaliert_at"`
 	VorlauffristEingehalten  *bool         `db:"vorlauffrist_eingehalten" json:"vorlauffrist_eingehalten"`
 	VorlauffristSpaetesterUT *werktag.Date `db:"vorlauffrist_spaetester_ut" json:"vorlauffrist_spaetester_ut"`
+	Uebertragungstag         *werktag.Date `db:"uebertragungstag" json:"uebertragungstag"` // the ÜT of the ORDERS
 	Status                   Status        `db:"status" json:"status"`
 	Sperrversuche            int           `db:"sperrversuche" json:"sperrversuche"`
 	LetzterVersuchAm         *time.Time    `db:"letzter_versuch_am" json:"letzter_versuch_am"`

@@ -37,7 +37,7 @@ type Receipt struct {
 // the caller keeps such a delivery with KeepReject. webhookID is the id of the delivery,
 // which is kept with a new order.
 func (s *Service) Receive(ctx context.Context, webhookID string, e event.Event) (Receipt, error) {
-	kind, order, err := s.in.read(e)
+	kind, order, err := s.in.read(e, s.now())
 	if err != nil {
 		return Receipt{}, err
 	}

@@ -35,7 +35,7 @@ func NewRepository(pool *pgxpool.Pool, tenant string, maxAttempts int) *Reposito
 const orderColumns = `id, tenant, malo_id, lf_mp_id, order_type, pruefidentifikator, process_id,
 	ausfuehrung_am, ausfuehrung_zeitpunkt, fruehestens_am, arbeitszeit,
 	treffpunkt_hinweis, treffpunkt_strasse, treffpunkt_plz, treffpunkt_ort, treffpunkt_land, hinweis,
-	ausfuehrung_faellig_am, ausfuehrung_eskaliert_at, vorlauffrist_eingehalten, vorlauffrist_spaetester_ut,
+	ausfuehrung_faellig_am, ausfuehrung_eskaliert_at, vorlauffrist_eingehalten, vorlauffrist_spaetester_ut, uebertragungstag,
 	status, sperrversuche, letzter_versuch_am, letzter_versuch_grund,
 	executed_at, execution_note, fail_reason, pruefschritt_code,
 	iftsta_faellig_am, iftsta_ref, iftsta_dispatched_at, iftsta_attempts, iftsta_last_error,
@@ -153,13 +153,13 @@ func (r *Repository) insert(ctx context.Context, tx pgx.Tx, o Order) (stored Ord
 			id, tenant, malo_id, lf_mp_id, order_type, pruefidentifikator, process_id,
 			ausfuehrung_am, ausfuehrung_zeitpunkt, fruehestens_am, arbeitszeit,
 			treffpunkt_hinweis, treffpunkt_strasse, treffpunkt_plz, treffpunkt_ort, treffpunkt_land, hinweis,
-			ausfuehrung_faellig_am, vorlauffrist_eingehalten, vorlauffrist_spaetester_ut,
+			ausfuehrung_faellig_am, vorlauffrist_eingehalten, vorlauffrist_spaetester_ut, uebertragungstag,
 			warnungen, marktdaten, webhook_id, event_id, erstellt_transaktion, created_at, updated_at)
 		VALUES (
 			@id, @tenant, @malo_id, @lf_mp_id, @order_type, @pruefidentifikator, @process_id,
 			@ausfuehrung_am, @ausfuehrung_zeitpunkt, @fruehestens_am, @arbeitszeit,
 			@treffpunkt_hinweis, @treffpunkt_strasse, @treffpunkt_plz, @treffpunkt_ort, @treffpunkt_land, @hinweis,
-			@ausfuehrung_faellig_am, @vorlauffrist_eingehalten, @vorlauffrist_spaetester_ut,
+			@ausfuehrung_faellig_am, @vorlauffrist_eingehalten, @vorlauffrist_spaetester_ut, @uebertragungstag,
 			@warnungen, @marktdaten, @webhook_id, @event_id, @erstellt_transaktion, @created_at, @created_at)
 		ON CONFLICT DO NOTHING
 		RETURNING `+orderColumns, pgx.NamedArgs{
@@ -171,7 +171,8 @@ func (r *Repository) insert(ctx context.Context, tx pgx.Tx, o Order) (stored Ord
 		"treffpunkt_plz": o.TreffpunktPLZ, "treffpunkt_ort": o.TreffpunktOrt, "treffpunkt_land": o.TreffpunktLand,
 		"hinweis": o.Hinweis, "ausfuehrung_faellig_am": o.AusfuehrungFaelligAm,
 		"vorlauffrist_eingehalten": o.VorlauffristEingehalten, "vorlauffrist_spaetester_ut": o.VorlauffristSpaetesterUT,
-		"warnungen": o.Warnungen, "marktdaten": o.Marktdaten, "created_at": o.CreatedAt,
+		"uebertragungstag": o.Uebertragungstag,
+		"warnungen":        o.Warnungen, "marktdaten": o.Marktdaten, "created_at": o.CreatedAt,
 		"webhook_id": o.WebhookID, "event_id": o.EventID, "erstellt_transaktion": o.ErstelltTransaktion,
 	})
 	if err != nil {

@@ -1,0 +1,22 @@
+-- Refused deliveries are a work list, and the day on which an ORDERS was received is kept.
+
+LOCK TABLE sperr_orders, webhook_rejects IN ACCESS EXCLUSIVE MODE; -- in full at once, as in 0005
+
+-- A refused delivery waits for a human until it is settled: given to the queue once more
+-- after its cause is gone, or dismissed for a reason.
+ALTER TABLE webhook_rejects
+    ADD COLUMN settlement             TEXT CHECK (settlement IN ('replayed', 'dismissed')), -- NULL: open
+    ADD COLUMN settled_at             TIMESTAMPTZ,
+    ADD COLUMN settled_by             TEXT,             -- subject of the caller
+    ADD COLUMN settlement_reason      TEXT,             -- of a dismissal
+    ADD COLUMN settlement_transaction TEXT,             -- the call that did it
+    ADD COLUMN order_id               UUID REFERENCES sperr_orders (id), -- what a replay came to
+    ADD CHECK ((settlement IS NULL) = (settled_at IS NULL) AND (settlement IS NULL) = (settled_by IS NULL)),
+    ADD CHECK (settlement <> 'dismissed' OR settlement_reason IS NOT NULL);
+CREATE INDEX webhook_rejects_open ON webhook_rejects (tenant, first_seen_at DESC, id DESC) WHERE settlement IS NULL;
+
+-- The day the Vorlauffrist is judged by. NULL where an earlier version or SQL put the order
+-- in: the day of created_at speaks for it.
+ALTER TABLE sperr_orders ADD COLUMN uebertragungstag DATE;
+CREATE INDEX sperr_orders_uebertragungstag ON sperr_orders (tenant, uebertragungstag, created_at)
+    WHERE process_id IS NOT NULL AND order_type = 'sperrung';
