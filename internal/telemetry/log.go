@@ -1,5 +1,6 @@
-// Package telemetry is how the service speaks to those who run it. It decides
-// the form of what is written and never its content.
+// Package telemetry is how the service speaks to those who run it: the log, of which
+// it decides the form and never the content, and the metrics, of which it decides what
+// there is to count and never what happened.
 package telemetry
 
 import (

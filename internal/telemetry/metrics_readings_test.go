@@ -1,0 +1,123 @@
+package telemetry
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+const (
+	openRejects   = "sperrd_webhook_rejects_open"
+	collectErrors = "sperrd_metrics_collect_errors_total"
+)
+
+// wantOpen fails unless the metrics show this number and this many failures. Below 0:
+// no number.
+func wantOpen(t *testing.T, m *Metrics, open, failures float64) {
+	t.Helper()
+	samples := gather(t, m)
+	got, shown := samples[openRejects]
+	if !shown {
+		got = -1
+	}
+	if got != open || samples[collectErrors] != failures {
+		t.Errorf("%v open after %v failures, want %v after %v", got, samples[collectErrors], open, failures)
+	}
+}
+
+func TestNumber_is_read_at_most_once_in_five_seconds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		reads := int64(0)
+		m := started(func(context.Context) (int64, error) { reads++; return reads, nil })
+		wantOpen(t, m, 1, 0)
+		time.Sleep(5*time.Second - time.Nanosecond)
+		wantOpen(t, m, 1, 0)
+		time.Sleep(time.Nanosecond)
+		wantOpen(t, m, 2, 0)
+		wantOpen(t, m, 2, 0)
+	})
+}
+
+func TestNumber_that_cannot_be_read_is_left_out_and_counted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var trouble error
+		log := new(bytes.Buffer)
+		m := NewMetrics(MetricsOptions{
+			OpenRejects: func(context.Context) (int64, error) { return 7, trouble },
+			Logger:      slog.New(slog.NewTextHandler(log, nil)),
+		})
+		wantOpen(t, m, 7, 0)
+		trouble = errors.New("no route to db-7")
+		wantOpen(t, m, 7, 0) // is younger than five seconds
+		time.Sleep(5 * time.Second)
+		wantOpen(t, m, -1, 1)
+		wantOpen(t, m, -1, 1) // nobody asks again yet
+		time.Sleep(5 * time.Second)
+		wantOpen(t, m, -1, 2)
+		trouble = nil
+		time.Sleep(5 * time.Second)
+		wantOpen(t, m, 7, 2)
+		if lines := strings.Count(log.String(), "\n"); lines != 1 || !strings.Contains(log.String(), "db-7") || !strings.Contains(log.String(), openRejects) {
+			t.Errorf("log:\n%s\nwant one line with metric and reason", log)
+		}
+		trouble = errors.New("away again")
+		time.Sleep(5 * time.Second)
+		wantOpen(t, m, -1, 3)
+		if lines := strings.Count(log.String(), "\n"); lines != 2 {
+			t.Errorf("%d lines after a second outage:\n%s", lines, log)
+		}
+	})
+}
+
+func TestNumber_that_does_not_come_holds_a_scrape_up_for_two_seconds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := started(func(ctx context.Context) (int64, error) {
+			<-ctx.Done()
+			return 0, ctx.Err()
+		})
+		began := time.Now()
+		wantOpen(t, m, -1, 1)
+		if took := time.Since(began); took != 2*time.Second {
+			t.Errorf("the scrape took %v", took)
+		}
+	})
+}
+
+func TestNumber_is_shared_by_those_who_ask_at_once(t *testing.T) {
+	t.Parallel()
+	var reads atomic.Int64
+	begun, release := make(chan struct{}), make(chan struct{})
+	m := started(func(context.Context) (int64, error) {
+		if reads.Add(1) == 1 {
+			close(begun)
+		}
+		<-release
+		return 4, nil
+	})
+	var scrapers sync.WaitGroup
+	scrapers.Go(func() { wantOpen(t, m, 4, 0) })
+	<-begun
+	for range 20 {
+		scrapers.Go(func() { wantOpen(t, m, 4, 0) })
+	}
+	close(release)
+	scrapers.Wait()
+	if n := reads.Load(); n != 1 {
+		t.Errorf("the number was read %d times", n)
+	}
+}
+
+func TestNumber_that_nobody_keeps_is_not_shown(t *testing.T) {
+	t.Parallel()
+	wantOpen(t, started(nil), -1, 0)
+}
