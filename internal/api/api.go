@@ -17,11 +17,12 @@ import (
 	"sperrd/internal/authn"
 	"sperrd/internal/authz"
 	"sperrd/internal/sperr"
+	"sperrd/internal/telemetry"
 	"sperrd/internal/webhook"
 )
 
-// Options are the parts that the handlers call. All but Verifier, Authenticator, MCPKey
-// and Warnings are required.
+// Options are the parts that the handlers call. All but Verifier, Authenticator, MCPKey,
+// Metrics and Warnings are required.
 type Options struct {
 	// Tenant is the deployment's own.
 	Tenant     string
@@ -45,6 +46,8 @@ type Options struct {
 	// calls are recognised. IdempotencyRequired refuses those that cannot be.
 	IdempotencyRetention time.Duration
 	IdempotencyRequired  bool
+	// Metrics count what becomes of the deliveries. Nil: there is no route for them.
+	Metrics *telemetry.Metrics
 	// Warnings are what readiness tells an operator.
 	Warnings []string
 	// Ready is nil while the service can do its work.

@@ -23,6 +23,7 @@ import (
 	"sperrd/internal/postgres"
 	"sperrd/internal/postgres/postgrestest"
 	"sperrd/internal/sperr"
+	"sperrd/internal/telemetry"
 	"sperrd/internal/webhook"
 	"sperrd/internal/werktag"
 	"sperrd/policies"
@@ -101,6 +102,9 @@ func newBench(t *testing.T, changes ...func(*settings)) *bench {
 		Calendar: werktag.BDEW(), PruefschrittCheck: sperr.PruefschrittRefuse, TwinWait: set.twinWait, Retention: retention,
 		RequestTimeout: 30 * time.Second, Lease: 60 * time.Second, FirstBackoff: 30 * time.Second, MaxBackoff: 2 * time.Hour,
 		Now: clock, Logger: logger,
+	})
+	set.options.Metrics = telemetry.NewMetrics(telemetry.MetricsOptions{
+		Version: "v-test", OpenRejects: set.options.Repository.OpenRejects, Logger: logger,
 	})
 	if set.options.MCP == nil {
 		set.options.MCP = mcpserver.NewHandler(mcpserver.Options{Repository: set.options.Repository, Now: clock, Version: "test", Logger: logger})

@@ -65,8 +65,8 @@ func (s *server) logRequest(next http.Handler) http.Handler {
 				slog.Int("status", e.answer.Status()), slog.Duration("duration", time.Since(started)),
 				slog.Int("bytes", e.answer.BytesWritten()), slog.String("request_id", id),
 			}, e.attrs...)
-			if strings.HasPrefix(route, "/health/") && e.answer.Status() == http.StatusOK {
-				e.level = slog.LevelDebug // a probe that finds all well says nothing
+			if (strings.HasPrefix(route, "/health/") || route == metricsPath) && e.answer.Status() == http.StatusOK {
+				e.level = slog.LevelDebug // a probe that finds all well says nothing, nor does a scrape
 			}
 			s.Logger.LogAttrs(ctx, e.level, "request", attrs...)
 		}()

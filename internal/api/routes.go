@@ -49,6 +49,7 @@ func (s *server) table() []route {
 
 		{http.MethodGet, "/health/live", openFor("an orchestrator has no token, and it learns nothing but that the process runs"), reads(s.handleLive)},
 		{http.MethodGet, "/health/ready", openFor("a load balancer has no token, and it learns whether to send requests here, and what is open to everybody anyway"), reads(s.handleReady)},
+		{http.MethodGet, metricsPath, openFor("a Prometheus has no token, and it learns how much there is and of whom nothing"), reads(s.handleMetrics)},
 	}
 }
 

@@ -49,6 +49,7 @@ func TestTable_says_who_may_call_each_route(t *testing.T) {
 		"POST /webhook":                   open,
 		"GET /health/live":                open,
 		"GET /health/ready":               open,
+		"GET /metrics":                    open,
 		"POST /mcp":                       "read-sperr-order",
 		"GET " + orders:                   "read-sperr-order",
 		"POST " + orders:                  "create-sperr-order",
@@ -85,7 +86,7 @@ func TestActions_are_those_of_the_table(t *testing.T) {
 func TestRouter_answers_unknown_paths_with_a_problem(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for _, path := range []string{"/", "/api", "/api/v1", orders + "/", orders + "/x/y/z", "/webhook/", "/metrics", "/mcp/", "/health", "/api/v1/fristen"} {
+	for _, path := range []string{"/", "/api", "/api/v1", orders + "/", orders + "/x/y/z", "/webhook/", "/metrics/", "/mcp/", "/health", "/api/v1/fristen"} {
 		wantProblem(t, b.get(t, path), http.StatusNotFound, "not_found")
 		wantProblem(t, b.call(t, "BREW", path, ""), http.StatusNotFound, "not_found")
 	}
@@ -122,7 +123,7 @@ func TestHead_answers_like_GET_without_the_body(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	id := b.create(t, minimal("sperrung")).ID
-	for _, path := range []string{orders, orders + "/stats", orders + "/" + id, rejects, "/health/live", "/health/ready"} {
+	for _, path := range []string{orders, orders + "/stats", orders + "/" + id, rejects, "/health/live", "/health/ready", "/metrics"} {
 		get, head := b.get(t, path), b.call(t, http.MethodHead, path, "")
 		if head.status != http.StatusOK || len(head.body) != 0 || head.header.Get("Content-Type") != get.header.Get("Content-Type") {
 			t.Errorf("HEAD %s: %d with %d bytes, headers %v", path, head.status, len(head.body), head.header)

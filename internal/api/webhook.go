@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"sperrd/internal/sperr"
+	"sperrd/internal/telemetry"
 	"sperrd/internal/webhook"
 )
 
@@ -22,24 +23,36 @@ const maxWebhookID = 512
 // here: it may be the only trace of a Sperrauftrag. Where that fails, or the database
 // is away, the answer is a 503 and the event comes again.
 func (s *server) handleWebhook(w http.ResponseWriter, r *http.Request) error {
-	body, err := s.readBody(r)
-	if err != nil {
-		entryOf(r.Context()).raise(slog.LevelWarn)
-		return err
-	}
-	id, err := s.verify(r, body)
+	result := telemetry.WebhookInternal // of a panic
+	defer func() { s.Metrics.CountWebhook(result) }()
+	receipt, err := s.takeEvent(r)
+	result = webhookResult(receipt, err)
 	if err != nil {
 		return err
-	}
-	receipt, err := s.receive(r, id, body)
-	if err != nil {
-		return s.keep(r, id, body, err)
 	}
 	if receipt.Kind == sperr.ReceiptQueued {
 		return writeJSON(w, http.StatusCreated, map[string]uuid.UUID{"id": receipt.OrderID})
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
+}
+
+// takeEvent says what becomes of a delivery.
+func (s *server) takeEvent(r *http.Request) (sperr.Receipt, error) {
+	body, err := s.readBody(r)
+	if err != nil {
+		entryOf(r.Context()).raise(slog.LevelWarn)
+		return sperr.Receipt{}, err
+	}
+	id, err := s.verify(r, body)
+	if err != nil {
+		return sperr.Receipt{}, err
+	}
+	receipt, err := s.receive(r, id, body)
+	if err != nil {
+		return sperr.Receipt{}, s.keep(r, id, body, err)
+	}
+	return receipt, nil
 }
 
 // verify is the id of a delivery whose signature is good. Which check failed is for
