@@ -173,7 +173,7 @@ func (p *problem) describe(err error) {
 		p.Detail = "cursor is not one that this list gave."
 	}
 	if invalid, ok := errors.AsType[*sperr.ValidationError](err); ok {
-		p.Errors, p.Detail = invalid.Fields, sentence(invalid.Fields)
+		p.Errors, p.Detail, p.FittingCodes = invalid.Fields, sentence(invalid.Fields), invalid.FittingCodes
 	}
 	if conflict, ok := errors.AsType[*sperr.ProcessConflictError](err); ok {
 		for _, field := range conflict.Fields {

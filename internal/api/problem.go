@@ -17,7 +17,8 @@ import (
 	"sperrd/internal/transaction"
 )
 
-// problem is the body of every failure (RFC 9457). The members after Errors are
+// problem is the body of every failure (RFC 9457). FittingCodes is an extension of
+// invalid_report: the codes that the report could have carried. The members after it are
 // extensions of order_not_pending and nothing_to_reset: the state that stands, so that
 // whoever calls twice sees what became of the first call.
 type problem struct {
@@ -27,6 +28,7 @@ type problem struct {
 	Detail             string             `json:"detail"`
 	Code               string             `json:"code"`
 	Errors             []sperr.FieldError `json:"errors,omitempty"`
+	FittingCodes       []string           `json:"fitting_codes,omitempty"`
 	OrderStatus        sperr.Status       `json:"order_status,omitzero"`
 	ExecutedAt         *time.Time         `json:"executed_at,omitzero"`
 	LetzterVersuchAm   *time.Time         `json:"letzter_versuch_am,omitzero"`

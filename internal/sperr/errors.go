@@ -35,6 +35,9 @@ type FieldError struct {
 type ValidationError struct {
 	Subject Subject
 	Fields  []FieldError
+	// FittingCodes are the Pruefschritt codes that the report could have carried, in the
+	// order of the tree's steps; nil where code and reason are not at fault.
+	FittingCodes []string
 }
 
 func (e *ValidationError) Error() string {

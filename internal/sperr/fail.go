@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"sperrd/internal/transaction"
-	"sperrd/internal/werktag"
 )
 
 // maxSperrversuche is how often the Netzbetreiber goes there within one order
@@ -75,23 +74,27 @@ func (s *Service) failOnce(ctx context.Context, tx pgx.Tx, call Call, id uuid.UU
 // visitedBefore is the result of a call that has reported this very visit already,
 // although nothing but the order itself remembers that: it is no second visit.
 func (s *Service) visitedBefore(ctx context.Context, tx pgx.Tx, call Call, order Order, r FailReport) (Result, error) {
+	tree, err := s.pruefschritte(order)
+	if err != nil {
+		return Result{}, err
+	}
 	actor, code, err := s.repo.doneOnce(ctx, tx, order.ID, actionVisitFailed)
 	switch {
 	case err != nil:
 		return Result{}, err
 	case actor != call.Actor:
 		return Result{}, &transaction.ConflictError{Reason: transaction.ReasonPrincipal}
-	case !order.visitedAs(r) || r.PruefschrittCode != nil && *r.PruefschrittCode != code:
+	case r.closesAtOnce(tree) || !order.visitedAs(r) || r.PruefschrittCode != nil && *r.PruefschrittCode != code:
 		return Result{}, &transaction.ConflictError{Reason: transaction.ReasonContent}
 	}
-	return Result{Order: order, Advice: adviceFirstVisit(order, r.PruefschrittCode), rebuilt: true}, nil
+	return Result{Order: order, Advice: adviceFirstVisit(tree, r.PruefschrittCode), rebuilt: true}, nil
 }
 
 // visitedAs reports whether r may be the report of the visit that o was last left with. A
-// report that would have closed the order is another one; so is one of another moment,
-// where a device ahead of time was corrected when it was recorded.
+// report of another moment is another one, but for what was corrected in the time of a
+// device that runs ahead.
 func (o Order) visitedAs(r FailReport) bool {
-	if r.Reason != text(o.LetzterVersuchGrund) || r.closesAtOnce(o) {
+	if r.Reason != text(o.LetzterVersuchGrund) {
 		return false
 	}
 	if r.VersuchAm == nil || o.LetzterVersuchAm == nil {
@@ -101,9 +104,16 @@ func (o Order) visitedAs(r FailReport) bool {
 	return err == nil && at.Sub(*o.LetzterVersuchAm).Abs() <= clockSkew
 }
 
-// closesAtOnce reports whether r closes o at whatever visit.
-func (r FailReport) closesAtOnce(o Order) bool {
-	return r.Endgueltig || o.OrderType == TypeSperrung && text(r.PruefschrittCode) == codeZutrittVerweigert
+// closesAtOnce reports whether r closes an order of the tree at whatever visit.
+func (r FailReport) closesAtOnce(tree []Pruefschritt) bool {
+	return r.Endgueltig || onFirstVisit(tree, r.PruefschrittCode) == FirstVisitCloses
+}
+
+// onFirstVisit is what a failed first visit with the code means; empty where it has none,
+// or one that the tree does not know.
+func onFirstVisit(tree []Pruefschritt, code *string) FirstVisit {
+	p, _ := findPruefschritt(pruefschritteOf(tree, StatusFailed), code)
+	return p.FirstVisit
 }
 
 // failure is a judged fail report.
@@ -118,33 +128,27 @@ type failure struct {
 // failed decides what a fail report writes.
 func (s *Service) failed(order Order, r FailReport) (failure, error) {
 	now := s.now()
-	visitedAt := now
-	if r.VersuchAm != nil {
-		var err error
-		if visitedAt, err = fieldTime("versuch_am", *r.VersuchAm, now); err != nil {
-			return failure{}, err
-		}
-	}
-	invalid := &ValidationError{Subject: SubjectReport}
-	if r.Reason == "" {
-		invalid.add("reason", "must not be blank")
-	}
-	checkText(invalid, "reason", r.Reason, maxFreeText)
-	if err := invalid.err(); err != nil {
+	tree, err := s.pruefschritte(order)
+	if err != nil {
 		return failure{}, err
 	}
-	closes := r.closesAtOnce(order) || order.Sperrversuche+1 >= maxSperrversuche
-	code, warnings, err := pruefschrittCode(codeReport{
-		order: order, outcome: StatusFailed, code: r.PruefschrittCode, text: r.Reason, closes: closes,
-	}, s.PruefschrittCheck, werktag.BerlinDay(now))
-	if err != nil {
+	invalid := &ValidationError{Subject: SubjectReport}
+	visitedAt := fieldTime(invalid, "versuch_am", r.VersuchAm, now)
+	closes := r.closesAtOnce(tree) || order.Sperrversuche+1 >= maxSperrversuche
+	code, warnings := codeReport{
+		order: order, outcome: StatusFailed, code: r.PruefschrittCode, reason: r.Reason, closes: closes, tree: tree,
+	}.judge(invalid, s.PruefschrittCheck)
+	if !isBlank(r.Reason) {
+		checkText(invalid, "reason", r.Reason, maxFreeText)
+	}
+	if err := invalid.err(); err != nil {
 		return failure{}, err
 	}
 	warnings = append(warnings, fieldTimeWarnings("versuch_am", visitedAt, now, order)...)
 	warnings = append(warnings, latin1Warning("reason", r.Reason)...)
 	if !closes {
 		v := visit{visitedAt: visitedAt, reason: r.Reason, warnungen: order.newWarnings(warnings), at: now}
-		return failure{visit: v, code: code, advice: adviceFirstVisit(order, code)}, nil
+		return failure{visit: v, code: code, advice: adviceFirstVisit(tree, code)}, nil
 	}
 	attempts := min(order.Sperrversuche+1, maxSperrversuche)
 	c := closing{
@@ -159,8 +163,8 @@ func (s *Service) failed(order Order, r FailReport) (failure, error) {
 
 // adviceFirstVisit is what a first visit with a code that leaves no room for a
 // second one should make the reporter consider.
-func adviceFirstVisit(order Order, code *string) string {
-	if order.OrderType == TypeSperrung && (text(code) == "A01" || text(code) == "A04") {
+func adviceFirstVisit(tree []Pruefschritt, code *string) string {
+	if onFirstVisit(tree, code) == FirstVisitAdviseEndgueltig {
 		return fmt.Sprintf("with %s the Lieferant clears the obstacle and orders anew: report endgueltig: true to close the order", *code)
 	}
 	return ""

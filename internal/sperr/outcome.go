@@ -57,31 +57,32 @@ func (s *Service) Execute(ctx context.Context, call Call, id uuid.UUID, r Execut
 // executed decides what an execute report writes.
 func (s *Service) executed(order Order, r ExecuteReport) (closing, error) {
 	now := s.now()
-	c := closing{status: StatusExecuted, executionNote: nullable(r.Note), executedAt: &now, lease: s.Lease, at: now}
-	if r.ExecutedAt != nil {
-		at, err := fieldTime("executed_at", *r.ExecutedAt, now)
-		if err != nil {
-			return closing{}, err
-		}
-		c.executedAt = &at
+	tree, err := s.pruefschritte(order)
+	if err != nil {
+		return closing{}, err
 	}
 	invalid := &ValidationError{Subject: SubjectReport}
+	executedAt := fieldTime(invalid, "executed_at", r.ExecutedAt, now)
+	code, warnings := codeReport{
+		order: order, outcome: StatusExecuted, code: r.PruefschrittCode, closes: true, tree: tree,
+	}.judge(invalid, s.PruefschrittCheck)
 	checkText(invalid, "note", r.Note, maxFreeText)
 	if err := invalid.err(); err != nil {
 		return closing{}, err
 	}
-	code, warnings, err := pruefschrittCode(codeReport{
-		order: order, outcome: StatusExecuted, code: r.PruefschrittCode, text: r.Note, closes: true,
-	}, s.PruefschrittCheck, werktag.BerlinDay(now))
-	if err != nil {
-		return closing{}, err
+	c := closing{
+		status: StatusExecuted, executionNote: nullable(r.Note), executedAt: &executedAt, pruefschrittCode: code, lease: s.Lease, at: now,
 	}
-	c.pruefschrittCode = code
-	c.warnungen = append(warnings, fieldTimeWarnings("executed_at", *c.executedAt, now, order)...)
+	c.warnungen = append(warnings, fieldTimeWarnings("executed_at", executedAt, now, order)...)
 	c.warnungen = append(c.warnungen, latin1Warning("note", r.Note)...)
-	s.setIFTSTAFrist(&c, order, *c.executedAt)
+	s.setIFTSTAFrist(&c, order, executedAt)
 	c.warnungen = order.newWarnings(c.warnungen)
 	return c, nil
+}
+
+// pruefschritte are the codes of the order's tree that are in force today.
+func (s *Service) pruefschritte(order Order) ([]Pruefschritt, error) {
+	return Pruefschritte(werktag.BerlinDay(s.now()), order.OrderType, "")
 }
 
 // setIFTSTAFrist counts the IFTSTA Frist from the Berlin day of the Abschluss.

@@ -1,12 +1,7 @@
 package sperr
 
 import (
-	_ "embed"
-	"encoding/csv"
-	"fmt"
 	"slices"
-	"strings"
-	"sync"
 
 	"sperrd/internal/werktag"
 )
@@ -22,150 +17,111 @@ const (
 	PruefschrittWarn   PruefschrittCheck = "warn"
 )
 
-// codeZutrittVerweigert is active refusal of access (E_0472 A02): no further
-// visit is made in the same order (GPKE Teil 2 § 3.5.1.1).
-const codeZutrittVerweigert = "A02"
+// FirstVisit says what a report with a code means for an order that nobody was sent
+// to before.
+type FirstVisit string
 
-// pruefschritteCSV is the code list of the two trees whose answer is an IFTSTA
-// 21039 on an order of a Lieferant, Strom: E_0472 (Sperrauftrag) and E_0499
-// (Entsperrauftrag), EBD versions 4.0 to 4.3. A code means something only within
-// its tree: A01 is a legal obstacle in E_0472 and a success in E_0499.
-//
-//go:embed pruefschritte.csv
-var pruefschritteCSV string
+// What a first visit does. A report with endgueltig closes the order whatever its code.
+const (
+	// FirstVisitCloses: the report closes the order. Every execute does, and so does
+	// active refusal of access (E_0472 A02), after which no further visit is made in the
+	// same order (GPKE Teil 2 § 3.5.1.1).
+	FirstVisitCloses FirstVisit = "closes"
+	// FirstVisitAdviseEndgueltig: the order stays open, although the Lieferant has to
+	// clear the obstacle and orders anew: endgueltig should be reported.
+	FirstVisitAdviseEndgueltig FirstVisit = "advise_endgueltig"
+	// FirstVisitConsiderEndgueltig: the order stays open; whether a second visit makes
+	// sense is for the field team to say.
+	FirstVisitConsiderEndgueltig FirstVisit = "consider_endgueltig"
+	// FirstVisitStaysOpen: the order stays open, and a second visit is owed.
+	FirstVisitStaysOpen FirstVisit = "stays_open"
+)
 
-// pruefschritt is one row of the code list.
-type pruefschritt struct {
-	from, to   werktag.Date // days of the format version, to zero: still in force
-	orderType  Type
-	iftstaCode string // the cluster's SG15 STS DE4405
-	code       string // SG15 STS DE9013
-	needsText  bool   // SG25 FTX+ACB is a Muss (AHB conditions [83], [84])
+// Valid reports whether f is one of the four values.
+func (f FirstVisit) Valid() bool {
+	switch f {
+	case FirstVisitCloses, FirstVisitAdviseEndgueltig, FirstVisitConsiderEndgueltig, FirstVisitStaysOpen:
+		return true
+	}
+	return false
 }
 
-var pruefschritte = sync.OnceValues(func() ([]pruefschritt, error) {
-	rows, err := csv.NewReader(strings.NewReader(pruefschritteCSV)).ReadAll()
-	if err != nil {
-		return nil, fmt.Errorf("read the Pruefschritt list: %w", err)
-	}
-	list := make([]pruefschritt, 0, len(rows))
-	for _, row := range rows[1:] {
-		p := pruefschritt{orderType: Type(row[4]), iftstaCode: row[5], code: row[6], needsText: row[7] == "yes"}
-		if p.from, err = werktag.ParseDate(row[1]); err != nil {
-			return nil, fmt.Errorf("read the Pruefschritt list: %w", err)
-		}
-		if row[2] != "" {
-			if p.to, err = werktag.ParseDate(row[2]); err != nil {
-				return nil, fmt.Errorf("read the Pruefschritt list: %w", err)
-			}
-		}
-		list = append(list, p)
-	}
-	return list, nil
-})
+// Pruefschritt is one answer of a decision tree (EBD) in one format version. Its JSON is
+// the element of the list that the REST interface shows.
+type Pruefschritt struct {
+	Code           string        `json:"code"` // SG15 STS DE9013
+	OrderType      Type          `json:"order_type"`
+	Outcome        Status        `json:"outcome"` // StatusExecuted or StatusFailed
+	EBD            string        `json:"ebd"`     // SG15 STS DE1131
+	FormatVersion  string        `json:"format_version"`
+	ValidFrom      werktag.Date  `json:"valid_from"`
+	ValidTo        *werktag.Date `json:"valid_to"`       // nil: still in force
+	Auftragsstatus string        `json:"auftragsstatus"` // SG15 STS DE9015
+	IFTSTACode     string        `json:"iftsta_code"`    // SG15 STS DE4405
+	Cluster        string        `json:"cluster"`
+	Step           *int          `json:"step"`          // where the tree asks for it; nil: the tree does not say
+	Bedeutung      string        `json:"bedeutung"`     // German, for whoever picks a code
+	TextRequired   bool          `json:"text_required"` // SG25 FTX+ACB is a Muss (AHB conditions [83], [84])
+	FirstVisit     FirstVisit    `json:"first_visit"`
+	// FilledIn: the only code for its type and outcome, so that a closing report of a
+	// market order may leave it out.
+	FilledIn bool `json:"filled_in"`
+}
 
-// fittingPruefschritte are the codes that may report outcome s on an order of
-// type t on day, in the order of the tree's code numbers.
-func fittingPruefschritte(day werktag.Date, t Type, s Status) ([]pruefschritt, error) {
-	list, err := pruefschritte()
+// inForce reports whether p belongs to the format version of day.
+func (p Pruefschritt) inForce(day werktag.Date) bool {
+	return !day.Before(p.ValidFrom) && (p.ValidTo == nil || !day.After(*p.ValidTo))
+}
+
+// Pruefschritte are the codes in force on day that may report outcome on an order of
+// type t; an empty t or outcome stands for both. Sperrung comes before Entsperrung, and
+// within a tree stands first what it asks first; what one question tells apart stands by code.
+func Pruefschritte(day werktag.Date, t Type, outcome Status) ([]Pruefschritt, error) {
+	all, err := pruefschritte()
 	if err != nil {
 		return nil, err
 	}
-	var fitting []pruefschritt
+	list := []Pruefschritt{}
+	answers := map[[2]string]int{}
+	for _, p := range all {
+		if p.inForce(day) && (t == "" || p.OrderType == t) && (outcome == "" || p.Outcome == outcome) {
+			list = append(list, p)
+			answers[[2]string{string(p.OrderType), string(p.Outcome)}]++
+		}
+	}
+	for i, p := range list {
+		list[i].FilledIn = answers[[2]string{string(p.OrderType), string(p.Outcome)}] == 1
+	}
+	return list, nil
+}
+
+// pruefschritteOf are the codes that list has for an outcome.
+func pruefschritteOf(list []Pruefschritt, outcome Status) []Pruefschritt {
+	var fitting []Pruefschritt
 	for _, p := range list {
-		inForce := !day.Before(p.from) && (p.to.IsZero() || !day.After(p.to))
-		if inForce && p.orderType == t && p.iftstaCode == s.iftstaCode() {
+		if p.Outcome == outcome {
 			fitting = append(fitting, p)
 		}
 	}
-	return fitting, nil
+	return fitting
 }
 
-// knownPruefschritt reports whether code has a meaning for an order of type t on day,
-// whatever its outcome.
-func knownPruefschritt(day werktag.Date, t Type, code string) (bool, error) {
-	for _, outcome := range []Status{StatusExecuted, StatusFailed} {
-		fitting, err := fittingPruefschritte(day, t, outcome)
-		if err != nil {
-			return false, err
-		}
-		if slices.ContainsFunc(fitting, func(p pruefschritt) bool { return p.code == code }) {
-			return true, nil
-		}
+// findPruefschritt is the entry that list has for a code; ok is false for none.
+func findPruefschritt(list []Pruefschritt, code *string) (p Pruefschritt, ok bool) {
+	if code == nil {
+		return Pruefschritt{}, false
 	}
-	return false, nil
+	i := slices.IndexFunc(list, func(p Pruefschritt) bool { return p.Code == *code })
+	if i < 0 {
+		return Pruefschritt{}, false
+	}
+	return list[i], true
 }
 
-// codeReport is what a field report says about its Pruefschritt.
-type codeReport struct {
-	order   Order
-	outcome Status  // StatusExecuted or StatusFailed
-	code    *string // as reported, nil: none
-	text    string  // the reason that would go into FTX+ACB
-	closes  bool    // the report ends the order, so that an IFTSTA may follow
-}
-
-// pruefschrittCode decides which code a report carries (nil: none) on day. On a
-// market order a closing report needs one, DE9013 being a Muss; where the tree has
-// a single answer it is filled in. It returns a warning where the list does not
-// know the code and check lets it pass, and a *ValidationError otherwise.
-func pruefschrittCode(r codeReport, check PruefschrittCheck, day werktag.Date) (code *string, warnings []string, err error) {
-	fitting, err := fittingPruefschritte(day, r.order.OrderType, r.outcome)
-	if err != nil {
-		return nil, nil, err
+func codesOf(list []Pruefschritt) []string {
+	var codes []string
+	for _, p := range list {
+		codes = append(codes, p.Code)
 	}
-	invalid := &ValidationError{Subject: SubjectReport}
-	if r.code == nil {
-		switch {
-		case !r.closes || !r.order.OwesIFTSTA():
-			return nil, nil, nil
-		case len(fitting) == 1:
-			return &fitting[0].code, nil, nil
-		}
-		invalid.add("pruefschritt_code", fmt.Sprintf("is missing; for this report fit %s", codeNames(fitting)))
-		return nil, nil, invalid
-	}
-	for _, p := range fitting {
-		if p.code != *r.code {
-			continue
-		}
-		if p.needsText && strings.TrimSpace(r.text) == "" {
-			invalid.add("reason", "is needed with pruefschritt_code "+p.code)
-			return nil, nil, invalid
-		}
-		return r.code, nil, nil
-	}
-	known, err := knownPruefschritt(day, r.order.OrderType, *r.code)
-	if err != nil {
-		return nil, nil, err
-	}
-	// A code that the tree knows for the other outcome says the opposite: it is never
-	// let through as new.
-	if check == PruefschrittWarn && codeShape(*r.code) && !known {
-		return r.code, []string{fmt.Sprintf("pruefschritt_code %s is not in the code list for this report (%s)", *r.code, codeNames(fitting))}, nil
-	}
-	invalid.add("pruefschritt_code", fmt.Sprintf("%q does not fit a report of %s on a %s; for this report fit %s",
-		truncate(*r.code, 20), r.outcome, r.order.OrderType, codeNames(fitting)))
-	return nil, nil, invalid
-}
-
-// codeShape reports whether code can stand in DE9013 (an..3).
-func codeShape(code string) bool {
-	if code == "" || len(code) > 3 {
-		return false
-	}
-	for i := range len(code) {
-		if !isUpper(code[i]) && (code[i] < '0' || code[i] > '9') {
-			return false
-		}
-	}
-	return true
-}
-
-func codeNames(list []pruefschritt) string {
-	names := make([]string, len(list))
-	for i, p := range list {
-		names[i] = p.code
-	}
-	return strings.Join(names, ", ")
+	return codes
 }
