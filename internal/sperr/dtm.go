@@ -13,6 +13,7 @@ import (
 type termin struct {
 	day     werktag.Date
 	instant *time.Time
+	guessed bool // a form that is to name an offset names none, and was read as UTC
 }
 
 // parseDTM reads the value of a DTM+203 or DTM+469 in every form a market event
@@ -28,12 +29,13 @@ func parseDTM(s string) (termin, error) {
 		day, err := werktag.ParseDate(s)
 		return termin{day: day}, err
 	}
+	guessed := len(s) == len("2026-08-30T22:00:00") && s[10] == 'T'
 	t, err := parseInstant(s)
 	if err != nil {
 		return termin{}, err
 	}
 	t = t.UTC()
-	return termin{day: werktag.BerlinDay(t), instant: &t}, nil
+	return termin{day: werktag.BerlinDay(t), instant: &t, guessed: guessed}, nil
 }
 
 func parseInstant(s string) (time.Time, error) {

@@ -85,7 +85,9 @@ func (in ingester) order(e event.Event, data marketData, received time.Time, o O
 	invalid := &ValidationError{Subject: SubjectEvent}
 	in.readParties(&o, invalid, e, data)
 	pid := *o.Pruefidentifikator
-	if other, err := data.pid(); err == nil && other != 0 && other != pid {
+	if other, err := data.pid(); err != nil {
+		o.warn("data.pid cannot be read; makopid counts")
+	} else if other != 0 && other != pid {
 		o.warn(fmt.Sprintf("data.pid is %d, but makopid is %d and counts", other, pid))
 	}
 	readDates(&o, invalid, data)
@@ -175,19 +177,24 @@ func readDates(o *Order, invalid *ValidationError, data marketData) {
 	case fixedOK && earliestOK:
 		invalid.add("ausfuehrung_am", "excludes fruehestens_am (DTM+203, DTM+469)")
 	case fixedOK:
-		if t, ok := readTermin(invalid, "ausfuehrung_am", fixed); ok {
+		if t, ok := readTermin(o, invalid, "ausfuehrung_am", fixed); ok {
 			o.AusfuehrungAm, o.AusfuehrungZeitpunkt = &t.day, t.instant
 		}
 	case earliestOK:
-		if t, ok := readTermin(invalid, "fruehestens_am", earliest); ok {
+		if t, ok := readTermin(o, invalid, "fruehestens_am", earliest); ok {
 			o.FruehestensAm = &t.day
+			if t.instant != nil && !t.instant.Equal(t.day.Start()) {
+				o.warn("fruehestens_am names an hour, which is not kept; the day is " + t.day.String())
+			}
 		}
 	default:
 		o.warn("the Sperrauftrag carries neither DTM+203 nor DTM+469, so no Frist is counted")
 	}
 }
 
-func readTermin(invalid *ValidationError, field, value string) (termin, bool) {
+// readTermin reads a date in whichever form; the forms mean the same, and only a guess is
+// worth a warning.
+func readTermin(o *Order, invalid *ValidationError, field, value string) (termin, bool) {
 	t, err := parseDTM(value)
 	if err != nil {
 		invalid.add(field, fmt.Sprintf("%q is no date this service can read", truncate(value, 40)))
@@ -196,6 +203,9 @@ func readTermin(invalid *ValidationError, field, value string) (termin, bool) {
 	if reason := outsideCalendar(t.day); reason != "" {
 		invalid.add(field, reason)
 		return termin{}, false
+	}
+	if t.guessed {
+		o.warn(fmt.Sprintf("%s %q names no offset and was read as UTC: %s", field, value, t.instant.Format(time.RFC3339)))
 	}
 	return t, true
 }
@@ -214,7 +224,7 @@ func readArbeitszeit(o *Order, data marketData) {
 	case ok:
 		o.Arbeitszeit = &arbeitszeit
 	case given:
-		o.warn(fmt.Sprintf("arbeitszeit %q is neither Z53 nor Z54 and was ignored", truncate(value, 40)))
+		o.warn(fmt.Sprintf("arbeitszeit %+q is neither Z53 nor Z54 and was ignored", truncate(value, 40)))
 	default:
 		o.warn("the Entsperrauftrag carries no Arbeitszeit (IMD+7081)")
 	}

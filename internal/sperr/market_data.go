@@ -82,6 +82,9 @@ func (d marketData) treffpunkt() (t Treffpunkt, warnings []string) {
 			continue
 		}
 		*part.value = parts.text(part.name)
+		if part.name == "plz" && parts[part.name].Kind() == '0' {
+			warnings = append(warnings, "treffpunkt.plz is a number and no text, so that a leading 0 may be missing")
+		}
 	}
 	return t, warnings
 }

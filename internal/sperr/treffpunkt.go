@@ -67,15 +67,25 @@ func (t *Treffpunkt) normalizeMarket() []string {
 		*part.value, w = cleanMarketText("treffpunkt."+part.name, *part.value, part.limit)
 		warnings = append(warnings, w...)
 	}
-	t.Land = strings.ToUpper(t.Land)
-	if t.Land != "" && !validLand(t.Land) {
-		warnings = append(warnings, fmt.Sprintf("treffpunkt.land %q is no country code of two letters and was dropped", t.Land))
-		t.Land = ""
-	}
+	warnings = append(warnings, t.normalizeLand()...)
 	if lacking := t.missing(); lacking != nil {
 		warnings = append(warnings, "the Treffpunkt is incomplete: "+strings.Join(lacking, ", ")+" missing")
 	}
 	return warnings
+}
+
+// normalizeLand capitalises a country code and drops what is none. Other alphabets have
+// letters that capitalise to ASCII ones; theirs is no country code.
+func (t *Treffpunkt) normalizeLand() []string {
+	given := t.Land
+	if given == "" || validLand(given) {
+		return nil
+	}
+	if t.Land = strings.ToUpper(given); len(given) == 2 && validLand(t.Land) {
+		return []string{fmt.Sprintf("treffpunkt.land %q was capitalised to %s", given, t.Land)}
+	}
+	t.Land = ""
+	return []string{fmt.Sprintf("treffpunkt.land %+q is no country code of two letters and was dropped", given)}
 }
 
 type treffpunktPart struct {
