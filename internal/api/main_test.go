@@ -40,6 +40,8 @@ const (
 	orders  = "/api/v1/sperr-orders"
 	rejects = "/api/v1/webhook-rejects"
 
+	pruefschritte = "/api/v1/pruefschritte"
+
 	retention = 90 * 24 * time.Hour
 )
 

@@ -42,6 +42,8 @@ func (s *server) table() []route {
 		{http.MethodPut, ordersPath + "/{id}/cancel", needs(actionCancel), once(s.readCancel)},
 		{http.MethodPost, ordersPath + "/{id}/iftsta/reset", needs(actionExecute), once(s.readResetIFTSTA)},
 
+		{http.MethodGet, pruefschrittePath, needs(actionRead), reads(s.handlePruefschritte)},
+
 		{http.MethodGet, rejectsPath, needs(actionRead), reads(s.handleRejects)},
 		{http.MethodGet, rejectsPath + "/{id}", needs(actionRead), reads(s.handleReject)},
 

@@ -55,6 +55,7 @@ func TestTable_says_who_may_call_each_route(t *testing.T) {
 		"POST " + orders:                  "create-sperr-order",
 		"GET " + orders + "/stats":        "read-sperr-order",
 		"GET " + orders + "/{id}":         "read-sperr-order",
+		"GET " + pruefschritte:            "read-sperr-order",
 		"GET " + rejects:                  "read-sperr-order",
 		"GET " + rejects + "/{id}":        "read-sperr-order",
 		"PUT " + orders + "/{id}/execute": "execute-sperr-order",

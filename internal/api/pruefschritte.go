@@ -1,0 +1,38 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+
+	"sperrd/internal/sperr"
+	"sperrd/internal/werktag"
+)
+
+const pruefschrittePath = "/api/v1/pruefschritte"
+
+// handlePruefschritte lists the codes that a field report may carry, for a form that lets
+// its user pick one. A day before the first format version has none.
+func (s *server) handlePruefschritte(w http.ResponseWriter, r *http.Request) error {
+	p, err := readParameters(r, "order_type", "outcome", "datum")
+	if err != nil {
+		return err
+	}
+	orderType, outcome := sperr.Type(p["order_type"]), sperr.Status(p["outcome"])
+	if orderType != "" && !orderType.Valid() {
+		return fieldFault(errInvalidParameter, "order_type", fmt.Sprintf("must be %s or %s", sperr.TypeSperrung, sperr.TypeEntsperrung))
+	}
+	if outcome != "" && outcome != sperr.StatusExecuted && outcome != sperr.StatusFailed {
+		return fieldFault(errInvalidParameter, "outcome", fmt.Sprintf("must be %s or %s", sperr.StatusExecuted, sperr.StatusFailed))
+	}
+	day := werktag.BerlinDay(s.Now())
+	if text, given := p["datum"]; given {
+		if day, err = werktag.ParseDate(text); err != nil {
+			return fieldFault(errInvalidParameter, "datum", "must be a day of the calendar in the form YYYY-MM-DD")
+		}
+	}
+	list, err := sperr.Pruefschritte(day, orderType, outcome)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, list)
+}
