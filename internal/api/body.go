@@ -89,10 +89,33 @@ func mediaType(h http.Header) (string, error) {
 	if err != nil {
 		return "", unsupported("The Content-Type cannot be read.")
 	}
-	if charset, given := parameters["charset"]; given && !strings.EqualFold(charset, "utf-8") {
+	if charset, given := parameters["charset"]; given && !isUTF8(charset) {
 		return "", unsupported("The only charset is utf-8.")
 	}
 	return media, nil
+}
+
+// isUTF8 reports whether a charset is UTF-8 under the name it has or the one it is often
+// given, whatever its case and quotes.
+func isUTF8(charset string) bool {
+	if n := len(charset); n > 2 && charset[0] == '\'' && charset[n-1] == '\'' {
+		charset = charset[1 : n-1]
+	}
+	return strings.EqualFold(charset, "utf-8") || strings.EqualFold(charset, "utf8")
+}
+
+// byteOrderMark is U+FEFF in UTF-8. Senders must not put it before JSON, and readers may
+// ignore it (RFC 8259, section 8.1): no order is lost for one.
+var byteOrderMark = []byte("\uFEFF")
+
+// withoutMark is text without the one byte order mark that may stand before it.
+func withoutMark(text []byte) []byte { return bytes.TrimPrefix(text, byteOrderMark) }
+
+// isWide reports whether a body looks like UTF-16 or UTF-32: by its byte order mark, or,
+// since JSON begins with an ASCII character, by a zero beside it.
+func isWide(body []byte) bool {
+	return bytes.HasPrefix(body, []byte{0xFF, 0xFE}) || bytes.HasPrefix(body, []byte{0xFE, 0xFF}) ||
+		bytes.IndexByte(body[:min(2, len(body))], 0) >= 0
 }
 
 func unsupported(detail string) error {

@@ -93,6 +93,7 @@ func structured(body []byte) (event.Event, error) {
 	if err := e.UnmarshalJSON(value); err != nil {
 		return event.Event{}, eventFault(err)
 	}
+	e.DataEncoded = withoutMark(e.DataEncoded)
 	// Data that came as text or base64 is looked at only now. It need not be JSON:
 	// that is for the service to judge, which knows whether the event is its own.
 	if _, err := look(e.Data()); errors.Is(err, errInvalidBody) {

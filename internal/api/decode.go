@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,7 +15,8 @@ import (
 
 // decode reads a body that is one JSON object into v, which is strict: a member that
 // v does not know, in whatever case, or that comes twice is a fault, since it would be
-// a report that says something else than it seems to. The body is returned as it came.
+// a report that says something else than it seems to. The body is returned as it came,
+// but for a byte order mark.
 func (s *server) decode(r *http.Request, v any) ([]byte, error) {
 	body, err := s.readBody(r)
 	if err != nil {
@@ -23,6 +25,7 @@ func (s *server) decode(r *http.Request, v any) ([]byte, error) {
 	if len(body) == 0 {
 		return nil, &fault{kind: errInvalidBody, detail: "The request has no body; one JSON object is needed."}
 	}
+	body = withoutMark(body)
 	return body, decodeObject(r.Header, body, v)
 }
 
@@ -33,6 +36,7 @@ func (s *server) decodeOptional(r *http.Request, v any) ([]byte, error) {
 	if err != nil || len(body) == 0 {
 		return nil, err
 	}
+	body = withoutMark(body)
 	return body, decodeObject(r.Header, body, v)
 }
 
@@ -76,10 +80,12 @@ func jsonFault(body []byte, err error) error {
 	switch {
 	case errors.Is(syntax.Err, jsontext.ErrDuplicateName):
 		return fieldFault(errInvalidBody, fieldName(syntax.JSONPointer), "comes twice")
+	case isWide(body):
+		detail = "The body is UTF-16 or UTF-32; send it as UTF-8."
 	case !utf8.Valid(body):
 		detail = "The body is not UTF-8."
-	case strings.HasPrefix(string(body[:min(3, len(body))]), "\uFEFF"):
-		detail = "The body begins with a byte order mark; send it without."
+	case bytes.HasPrefix(body, byteOrderMark):
+		detail = "The body begins with a second byte order mark; send it with one at most."
 	}
 	return &fault{kind: errInvalidJSON, detail: detail}
 }

@@ -11,11 +11,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// look reads raw as one JSON value and returns it without blanks and with the
-// shortest spelling of each string. Not UTF-8, anything behind the value, and an
+// look reads raw as one JSON value and returns it without a byte order mark, without
+// blanks and with the shortest spelling of each string. Not UTF-8, anything behind the value, and an
 // object that has two members of one name, also when only their case differs, are
 // faults: one reader would take the first, another the last.
 func look(raw []byte) (jsontext.Value, error) {
+	raw = withoutMark(raw)
 	value := jsontext.Value(bytes.Clone(raw))
 	if err := value.Format(); err != nil {
 		return nil, jsonFault(raw, err)
