@@ -3,6 +3,7 @@ package werktag
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 )
@@ -27,7 +28,7 @@ var errNegativeCount = errors.New("negative count of Werktage")
 // A Calendar never changes and is safe for concurrent use. Every method takes
 // constant time, however large the count.
 type Calendar struct {
-	holidays map[Date]string
+	holidays map[Date]holiday
 	// werktage holds all Werktage in order.
 	werktage []Date
 	// before[i] is the number of Werktage before the i-th day of the calendar;
@@ -41,14 +42,19 @@ func BDEW() *Calendar { return bdew() }
 var bdew = sync.OnceValue(func() *Calendar { return newCalendar(bdewHolidays) })
 
 func newCalendar(rows []holiday) *Calendar {
-	c := &Calendar{holidays: make(map[Date]string)}
+	holidays := make(map[Date]holiday)
 	for year := FirstYear; year <= LastYear; year++ {
 		for _, row := range rows {
 			if row.in(year) {
-				c.holidays[row.day(year)] = row.name
+				holidays[row.day(year)] = row
 			}
 		}
 	}
+	return calendarOf(holidays)
+}
+
+func calendarOf(holidays map[Date]holiday) *Calendar {
+	c := &Calendar{holidays: holidays}
 	for d := firstDay(); d.year <= LastYear; d = d.AddDays(1) {
 		c.before = append(c.before, len(c.werktage))
 		if _, free := c.holidays[d]; !free && d.Weekday() != time.Saturday && d.Weekday() != time.Sunday {
@@ -57,6 +63,23 @@ func newCalendar(rows []holiday) *Calendar {
 	}
 	c.before = append(c.before, len(c.werktage))
 	return c
+}
+
+// extraHoliday is the row of a day that the operator of the service adds.
+var extraHoliday = holiday{name: "Zusatzfeiertag (Konfiguration)"}
+
+// With returns the calendar with further holidays, which leaves c as it is. A day
+// that is a holiday already keeps its name. Days outside the calendar are left
+// out: nothing is counted there anyway.
+func (c *Calendar) With(days []Date) *Calendar {
+	holidays := maps.Clone(c.holidays)
+	for _, d := range days {
+		_, err := c.index(d)
+		if _, taken := holidays[d]; err == nil && !taken {
+			holidays[d] = extraHoliday
+		}
+	}
+	return calendarOf(holidays)
 }
 
 func firstDay() Date { return NewDate(FirstYear, time.January, 1) }
@@ -85,8 +108,8 @@ func (c *Calendar) IsWerktag(d Date) (bool, error) {
 // Holiday returns the name of the holiday on d. Weekends are no holidays, and
 // outside the calendar there are none.
 func (c *Calendar) Holiday(d Date) (name string, ok bool) {
-	name, ok = c.holidays[d]
-	return name, ok
+	h, ok := c.holidays[d]
+	return h.name, ok
 }
 
 // start returns the place of d, from which n Werktage are to be counted.

@@ -11,35 +11,39 @@ type holiday struct {
 	// first and last are the years in which the row is in force, both included;
 	// 0 sets no bound within the calendar.
 	first, last int
-	// basis names the Laender whose law makes the holiday, or the market's rule.
+	// basis names the Laender whose law makes the holiday, or the market's rule, in
+	// the words in which Reason tells it.
 	basis string
 }
+
+const allLaender = "alle Länder"
 
 // bdewHolidays is the whole calendar beside Saturdays and Sundays. A holiday
 // that falls on a weekend is not moved. The Augsburg Friedensfest (8 August) is
 // missing on purpose: it is the holiday of a city, not of a Land.
 var bdewHolidays = []holiday{
-	{name: "Neujahr", day: fixed(time.January, 1), basis: "all Länder"},
+	{name: "Neujahr", day: fixed(time.January, 1), basis: allLaender},
 	{name: "Heilige Drei Könige", day: fixed(time.January, 6), basis: "BW, BY, ST"},
-	{name: "Internationaler Frauentag", day: fixed(time.March, 8), first: 2019, basis: "BE from 2019, MV from 2023"},
-	{name: "Karfreitag", day: easter(-2), basis: "all Länder"},
+	{name: "Internationaler Frauentag", day: fixed(time.March, 8), first: 2019, last: 2022, basis: "BE"},
+	{name: "Internationaler Frauentag", day: fixed(time.March, 8), first: 2023, basis: "BE, MV"},
+	{name: "Karfreitag", day: easter(-2), basis: allLaender},
 	{name: "Ostersonntag", day: easter(0), basis: "BB"},
-	{name: "Ostermontag", day: easter(1), basis: "all Länder"},
-	{name: "Tag der Arbeit", day: fixed(time.May, 1), basis: "all Länder"},
-	{name: "Christi Himmelfahrt", day: easter(39), basis: "all Länder"},
+	{name: "Ostermontag", day: easter(1), basis: allLaender},
+	{name: "Tag der Arbeit", day: fixed(time.May, 1), basis: allLaender},
+	{name: "Christi Himmelfahrt", day: easter(39), basis: allLaender},
 	{name: "Pfingstsonntag", day: easter(49), basis: "BB"},
-	{name: "Pfingstmontag", day: easter(50), basis: "all Länder"},
-	{name: "Fronleichnam", day: easter(60), basis: "BW, BY, HE, NW, RP, SL, parts of SN and TH"},
-	{name: "Mariä Himmelfahrt", day: fixed(time.August, 15), basis: "SL, most of BY"},
+	{name: "Pfingstmontag", day: easter(50), basis: allLaender},
+	{name: "Fronleichnam", day: easter(60), basis: "BW, BY, HE, NW, RP, SL, Teile von SN und TH"},
+	{name: "Mariä Himmelfahrt", day: fixed(time.August, 15), basis: "SL, Teile von BY"},
 	{name: "Weltkindertag", day: fixed(time.September, 20), first: 2019, basis: "TH"},
-	{name: "Tag der Deutschen Einheit", day: fixed(time.October, 3), first: 1990, basis: "all Länder"},
+	{name: "Tag der Deutschen Einheit", day: fixed(time.October, 3), first: 1990, basis: allLaender},
 	{name: "Reformationstag", day: fixed(time.October, 31), basis: "BB, HB, HH, MV, NI, SH, SN, ST, TH"},
 	{name: "Allerheiligen", day: fixed(time.November, 1), basis: "BW, BY, NW, RP, SL"},
 	{name: "Buß- und Bettag", day: busstag, basis: "SN"},
-	{name: "Heiligabend", day: fixed(time.December, 24), basis: "market rule"},
-	{name: "1. Weihnachtstag", day: fixed(time.December, 25), basis: "all Länder"},
-	{name: "2. Weihnachtstag", day: fixed(time.December, 26), basis: "all Länder"},
-	{name: "Silvester", day: fixed(time.December, 31), basis: "market rule"},
+	{name: "Heiligabend", day: fixed(time.December, 24), basis: "Marktregel"},
+	{name: "1. Weihnachtstag", day: fixed(time.December, 25), basis: allLaender},
+	{name: "2. Weihnachtstag", day: fixed(time.December, 26), basis: allLaender},
+	{name: "Silvester", day: fixed(time.December, 31), basis: "Marktregel"},
 
 	// Days of a single year. The market's special day for the 24-hour supplier
 	// switch was first announced for 4 April 2025, which is an ordinary Werktag.
