@@ -12,6 +12,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"sperrd/internal/werktag"
 )
 
 // PruefschrittCheck says what happens to a report whose Pruefschritt code does
@@ -114,10 +116,13 @@ type IFTSTA struct {
 	MaxPerSecond int
 }
 
-// Frist is the section [frist]: how what is overdue is found.
+// Frist is the section [frist]: how Fristen are counted, and what is overdue found.
 type Frist struct {
 	// ScanInterval is how often the Fristen are looked at.
 	ScanInterval time.Duration
+	// ExtraHolidays are days that the built-in calendar does not know as holidays:
+	// each once, inside its years.
+	ExtraHolidays []werktag.Date
 }
 
 // Outbox is the section [outbox]: how events go to the ERP.

@@ -36,7 +36,7 @@ func (d *document) config() *Config {
 			Level:  d.choice("log.level", "info", "debug", "info", "warn", "error"),
 		},
 		IFTSTA:      d.iftsta(),
-		Frist:       Frist{ScanInterval: d.interval("frist.scan_interval", time.Minute)},
+		Frist:       d.frist(),
 		Outbox:      d.outbox(),
 		Idempotency: d.idempotency(),
 	}

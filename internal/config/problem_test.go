@@ -74,7 +74,7 @@ func TestLoad_unknown_keys_and_sections_are_refused(t *testing.T) {
 		`idempotency = 1`:      "line 1: idempotency: must be one section, [idempotency]",
 		`mcp = { named_keys = [] , api_key = "k" }`: "line 1: mcp.named_keys: unknown key",
 		`iftsta.attempts = 8`:                       "line 1: iftsta.attempts: unknown key",
-		`frist.extra_holidays = []`:                 "line 1: frist.extra_holidays: unknown key",
+		`frist.holidays = []`:                       "line 1: frist.holidays: unknown key",
 		`outbox = { max_per_second = 80 }`:          "line 1: outbox.max_per_second: unknown key",
 		`iftsta = { Lease = "60s" }`:                "line 1: iftsta.Lease: unknown key",
 		`idempotency = { Required = true }`:         "line 1: idempotency.Required: unknown key",
