@@ -148,7 +148,7 @@ func ausfuehrungUeberfaellig(o Order, at time.Time) (event.Event, error) {
 		eventSubject
 		FaelligAm *string `json:"faellig_am"`
 		Frist     string  `json:"frist"`
-	}{subjectOf(o), dayText(o.AusfuehrungFaelligAm), "6 WT nach dem frühestmöglichen Sperrtermin, GPKE Teil 2 § 3.5.1.2 Nr. 1"})
+	}{subjectOf(o), dayText(o.AusfuehrungFaelligAm), FristAusfuehrung.rule().cited()})
 }
 
 // iftstaAusstehend tells that the Lieferant is still uninformed after maxAttempts

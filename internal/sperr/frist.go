@@ -47,17 +47,22 @@ type Vorlauffrist struct {
 	Eingehalten bool
 }
 
-// JudgeVorlauffrist says whether a Sperrauftrag received on the day ut left the
-// Vorlauf before t0: received at the latest on the 6th Werktag before the
-// earliest Sperrtermin or, if termingebunden, on the 12th before the fixed one
-// (GPKE Teil 2 § 3.5.1.2 Nr. 1). It counts backwards from t0, as the text does:
-// counting forward from ut differs where just one of the two days is no Werktag.
-func JudgeVorlauffrist(cal *werktag.Calendar, t0 werktag.Date, termingebunden bool, ut werktag.Date) (Vorlauffrist, error) {
-	wt := vorlaufWT
+// VorlaufSpaetesterUT returns the last day on which a Sperrauftrag may be received:
+// the 6th Werktag before the earliest Sperrtermin t0 or, if termingebunden, the 12th
+// before the fixed one (GPKE Teil 2 § 3.5.1.2 Nr. 1).
+func VorlaufSpaetesterUT(cal *werktag.Calendar, t0 werktag.Date, termingebunden bool) (werktag.Date, error) {
 	if termingebunden {
-		wt = vorlaufTermingebundenWT
+		return cal.Sub(t0, vorlaufTermingebundenWT)
 	}
-	spaetester, err := cal.Sub(t0, wt)
+	return cal.Sub(t0, vorlaufWT)
+}
+
+// JudgeVorlauffrist says whether a Sperrauftrag received on the day ut left the
+// Vorlauf before t0: received at the latest on the day VorlaufSpaetesterUT. It
+// counts backwards from t0, as the text does: counting forward from ut differs
+// where just one of the two days is no Werktag.
+func JudgeVorlauffrist(cal *werktag.Calendar, t0 werktag.Date, termingebunden bool, ut werktag.Date) (Vorlauffrist, error) {
+	spaetester, err := VorlaufSpaetesterUT(cal, t0, termingebunden)
 	if err != nil {
 		return Vorlauffrist{}, err
 	}
