@@ -37,6 +37,7 @@ func (s *server) table() []route {
 		{http.MethodGet, ordersPath + "/stats", needs(actionRead), reads(s.handleStats)},
 		{http.MethodGet, ordersPath + "/{id}", needs(actionRead), reads(s.handleOrder)},
 		{http.MethodGet, ordersPath + "/{id}/history", needs(actionRead), reads(s.handleHistory)},
+		{http.MethodGet, ordersPath + "/{id}/fristen", needs(actionRead), reads(s.handleOrderFristen)},
 		{http.MethodPut, ordersPath + "/{id}/execute", needs(actionExecute), once(s.readExecute)},
 		{http.MethodPut, ordersPath + "/{id}/fail", needs(actionExecute), once(s.readFail)},
 		{http.MethodPut, ordersPath + "/{id}/cancel", needs(actionCancel), once(s.readCancel)},
@@ -46,6 +47,8 @@ func (s *server) table() []route {
 
 		{http.MethodGet, rejectsPath, needs(actionRead), reads(s.handleRejects)},
 		{http.MethodGet, rejectsPath + "/{id}", needs(actionRead), reads(s.handleReject)},
+
+		{http.MethodGet, fristenPath, needs(actionRead), reads(s.handleFristen)},
 
 		{http.MethodPost, mcpPath, needsOrMCPKey(actionRead), unkeyed(s.handleMCP, "its tools change nothing")},
 

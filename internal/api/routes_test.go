@@ -62,6 +62,8 @@ func TestTable_says_who_may_call_each_route(t *testing.T) {
 		"PUT " + orders + "/{id}/fail":    "execute-sperr-order",
 		"PUT " + orders + "/{id}/cancel":  "cancel-sperr-order",
 		"GET " + orders + "/{id}/history": "read-sperr-order",
+		"GET " + orders + "/{id}/fristen": "read-sperr-order",
+		"GET /api/v1/fristen":             "read-sperr-order",
 
 		"POST " + orders + "/{id}/iftsta/reset": "execute-sperr-order",
 	}
@@ -87,7 +89,7 @@ func TestActions_are_those_of_the_table(t *testing.T) {
 func TestRouter_answers_unknown_paths_with_a_problem(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for _, path := range []string{"/", "/api", "/api/v1", orders + "/", orders + "/x/y/z", "/webhook/", "/metrics/", "/mcp/", "/health", "/api/v1/fristen"} {
+	for _, path := range []string{"/", "/api", "/api/v1", orders + "/", orders + "/x/y/z", "/webhook/", "/metrics/", "/mcp/", "/health", "/api/v1/fristen/"} {
 		wantProblem(t, b.get(t, path), http.StatusNotFound, "not_found")
 		wantProblem(t, b.call(t, "BREW", path, ""), http.StatusNotFound, "not_found")
 	}
