@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"sperrd/internal/config"
-	"sperrd/internal/werktag"
 )
 
 // checkTimeout bounds the whole check.
@@ -26,7 +25,7 @@ func (checkCommand) Run(ctx context.Context, p *process) error {
 	f := &findings{out: p.stdout}
 	if cfg := f.configuration(p); cfg != nil {
 		f.webhookSecret(cfg)
-		f.calendar(p.now())
+		f.calendar(cfg, p.now())
 		f.idempotency(cfg)
 		f.database(ctx, cfg, p.now)
 		f.tokens(ctx, cfg, p.now)
@@ -102,21 +101,6 @@ func (f *findings) webhookSecret(cfg *config.Config) {
 		f.ok(what, "one secret")
 	default:
 		f.ok(what, fmt.Sprintf("%d secrets, each of which verifies; remove the old ones once the sender has changed over", n))
-	}
-}
-
-// calendar warns in the last two years, in which Fristen begin to run out of it.
-func (f *findings) calendar(now time.Time) {
-	const what = "calendar"
-	text := fmt.Sprintf("BDEW-Werktage until the end of %d", werktag.LastYear)
-	left := werktag.LastYear - now.In(werktag.Berlin()).Year()
-	switch {
-	case left < 0:
-		f.fail(what, text+": no Frist can be counted any more, install a newer version")
-	case left < 2:
-		f.warn(what, text+": install a newer version before then")
-	default:
-		f.ok(what, text)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sperrd/internal/config"
 	"sperrd/internal/postgres"
 	"sperrd/internal/postgres/postgrestest"
 )
@@ -102,7 +103,7 @@ func TestCheck_judges_clock_calendar_and_schema(t *testing.T) {
 	t.Parallel()
 	skew := func(d time.Duration) func(*findings) { return func(f *findings) { f.skew(d) } }
 	year := func(y int) func(*findings) {
-		return func(f *findings) { f.calendar(time.Date(y, time.June, 1, 0, 0, 0, 0, time.UTC)) }
+		return func(f *findings) { f.calendar(&config.Config{}, time.Date(y, time.June, 1, 0, 0, 0, 0, time.UTC)) }
 	}
 	schema := func(s postgres.Status) func(*findings) { return func(f *findings) { f.schema(s) } }
 	for _, c := range []struct {

@@ -67,6 +67,7 @@ type commandLine struct {
 	Check   checkCommand   `cmd:"" help:"Check the configuration and every neighbour."`
 	IFTSTA  iftstaCommand  `cmd:"" name:"iftsta" help:"List outcomes that makod did not take, or let them be sent again."`
 	Outbox  outboxCommand  `cmd:"" help:"List events that the ERP did not take, or let them be delivered again."`
+	Frist   fristCommand   `cmd:"" help:"Explain Fristen day by day: from a day on, or those of an order."`
 	Health  healthCommand  `cmd:"" help:"Ask the service on this machine whether it is ready; for container probes."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
@@ -79,6 +80,7 @@ func run(ctx context.Context, p process) int {
 	parser, err := kong.New(&line,
 		kong.Name("sperrd"),
 		kong.Description("Work queue of a Netzbetreiber for Sperrungen and Entsperrungen."),
+		kong.Vars{"fristArten": fristArten()},
 		kong.Writers(p.stdout, p.stderr),
 		kong.Exit(func(int) { helped = true }), // kong exits after --help, which is not its business here
 		kong.BindTo(ctx, (*context.Context)(nil)),

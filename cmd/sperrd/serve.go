@@ -22,7 +22,6 @@ import (
 	"sperrd/internal/postgres"
 	"sperrd/internal/sperr"
 	"sperrd/internal/webhook"
-	"sperrd/internal/werktag"
 	"sperrd/migrations"
 )
 
@@ -164,7 +163,7 @@ func (s *service) parts() (*http.Server, loops) {
 	repository := sperr.NewRepository(s.pool, s.config.Tenant, s.config.IFTSTA.MaxAttempts)
 	drainer := s.newDrainer()
 	options := sperr.Options{
-		Calendar:          werktag.BDEW(),
+		Calendar:          calendarOf(s.config),
 		PruefschrittCheck: sperr.PruefschrittCheck(s.config.PruefschrittCheck),
 		RequestTimeout:    s.config.IFTSTA.RequestTimeout,
 		Lease:             s.config.IFTSTA.Lease,
