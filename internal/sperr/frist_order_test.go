@@ -299,3 +299,34 @@ func TestExplainOrder_survives_every_odd_row(t *testing.T) {
 		}
 	}
 }
+
+func TestExplainOrder_says_on_what_the_Anfrage_hangs(t *testing.T) {
+	t.Parallel()
+	const later, over = "Ein späterer Sperrtermin gibt der Anfrage mehr Zeit.", "Der Tag ist vorbei"
+	for _, c := range []struct {
+		order         Order
+		visit, anchor string
+		notes         []string
+	}{
+		{fristOrder(TypeSperrung, "2026-08-20", fristFrom("2026-09-01")), "", "frühestmöglicher Sperrtermin 2026-09-01", []string{later, over}},
+		{fristOrder(TypeSperrung, "2026-08-20", fristFrom("2026-09-08")), "", "frühestmöglicher Sperrtermin 2026-09-08", []string{later}},
+		{fristOrder(TypeSperrung, "2026-08-20", fristFrom("2026-09-01")), "2026-09-08", "gefragter Sperrtermin 2026-09-08", nil},
+		{fristOrder(TypeSperrung, "2026-08-20", fristFrom("2026-09-01")), "2026-09-07", "gefragter Sperrtermin 2026-09-07", []string{over}},
+		{fristOrder(TypeSperrung, "2026-08-20", fristFixed("2026-09-15")), "2026-09-07", "fester Sperrtermin 2026-09-15", nil},
+		{fristOrder(TypeSperrung, "2026-08-20", fristFrom("2026-08-28"), fristClosed(StatusExecuted, "2026-08-28T10:00:00Z")), "", "frühestmöglicher Sperrtermin 2026-08-28", nil},
+	} {
+		var visit *werktag.Date
+		if c.visit != "" {
+			visit = ptr(day(c.visit))
+		}
+		f := fristOf(t, ExplainOrder(werktag.BDEW(), c.order, fristToday, visit), FristAnfrageMSB)
+		if got := f.Anchor.Name + " " + f.Anchor.Datum.String(); got != c.anchor {
+			t.Errorf("anchor %q, want %q", got, c.anchor)
+		}
+		for _, sentence := range []string{later, over} {
+			if strings.Contains(text(f.Note), sentence) != slices.Contains(c.notes, sentence) {
+				t.Errorf("%s, asked about %q: note %q, want just %q of the two", c.anchor, c.visit, text(f.Note), c.notes)
+			}
+		}
+	}
+}
