@@ -21,16 +21,14 @@ import (
 
 // readEvent reads a CloudEvent in structured or in binary mode. The SDK is lenient
 // where two readers could read two orders from one signed body, so a strict look at
-// the raw JSON comes first. A mode it does not know is a fault, never "not ours".
-func readEvent(r *http.Request, body []byte) (event.Event, error) {
-	if r.URL.RawQuery != "" {
-		return event.Event{}, &fault{kind: errInvalidParameter, detail: "The webhook takes no query parameters."}
-	}
-	media, err := mediaType(r.Header)
+// the raw JSON comes first. A mode it does not know is a fault, never "not ours". Header
+// and body alone decide, so that a delivery which was kept reads as on the day it came.
+func readEvent(h http.Header, body []byte) (event.Event, error) {
+	media, err := mediaType(h)
 	if err != nil {
 		return event.Event{}, err
 	}
-	attributes, err := attributeHeaders(r.Header)
+	attributes, err := attributeHeaders(h)
 	if err != nil {
 		return event.Event{}, err
 	}
@@ -41,7 +39,7 @@ func readEvent(r *http.Request, body []byte) (event.Event, error) {
 	case media == event.ApplicationCloudEventsBatchJSON:
 		err = unsupported("A batch of events is not taken; send each by itself.")
 	case media == event.ApplicationJSON && len(attributes) > 0:
-		e, err = binary(r.Header.Get("Content-Type"), attributes, body)
+		e, err = binary(h.Get("Content-Type"), attributes, body)
 	default:
 		err = unsupported("A CloudEvent is needed: application/cloudevents+json, or application/json with ce-* headers.")
 	}

@@ -39,7 +39,7 @@ var errNoIdentifiers = &fault{
 // say nothing of whose that one was, nor of its answer.
 var conflictDetails = map[transaction.Reason]string{
 	transaction.ReasonPrincipal: "The transaction id is taken. Nothing was done.",
-	transaction.ReasonOperation: "The transaction id was used on another route or order. Nothing was done. Each report needs an id of its own.",
+	transaction.ReasonOperation: "The transaction id was used on another route or order, or for another delivery. Nothing was done. Each report needs an id of its own.",
 	transaction.ReasonContent: "The first call of this transaction had another body or referenceId. Nothing was done. " +
 		"A corrected report is a new transaction: another transactionId, and no initialTransactionId.",
 	transaction.ReasonBound: "The transactionId was used for another operation than initialTransactionId names. Nothing was done.",
@@ -82,11 +82,14 @@ var kinds = []kind{
 	{http.StatusConflict, "transaction_conflict", "The transaction id belongs to another call", "", as[*transaction.ConflictError]},
 	{http.StatusConflict, "transaction_in_progress", "The transaction is in progress", "A call of this transaction is being worked on. Send this one again.", is(transaction.ErrInProgress)},
 	{http.StatusConflict, "process_conflict", "The event contradicts the order of its process", "", as[*sperr.ProcessConflictError]},
+	{http.StatusConflict, "reject_settled", "The delivery is settled", "", as[*sperr.RejectSettledError]},
 	{http.StatusRequestEntityTooLarge, "body_too_large", "The body is too large", "A body may have 1 MiB.", is(errBodyTooLarge)},
 	{http.StatusUnsupportedMediaType, "unsupported_media_type", "Unsupported media type", "", is(errUnsupportedMediaType)},
 	{http.StatusUnprocessableEntity, "invalid_order", "The order is against the rules", "", faultyIn(sperr.SubjectOrder)},
 	{http.StatusUnprocessableEntity, "invalid_report", "The report is against the rules", "", faultyIn(sperr.SubjectReport)},
-	{http.StatusUnprocessableEntity, "unusable_event", "The event cannot become an order", "", faultyIn(sperr.SubjectEvent)},
+	{http.StatusUnprocessableEntity, "unusable_event", "The event cannot become an order", "", func(err error) bool {
+		return faultyIn(sperr.SubjectEvent)(err) || as[*sperr.UnreadableError](err)
+	}},
 	{http.StatusServiceUnavailable, "unavailable", "Temporarily unavailable", "Tokens cannot be checked yet: the keys of their issuer are missing. " +
 		"Nothing was done. Try again later.", is(authn.ErrUnavailable)},
 	// A client that has gone reads no answer; what it abandoned is not our failure.
@@ -193,6 +196,12 @@ func (p *problem) describe(err error) {
 	if nothing, ok := errors.AsType[*sperr.NothingToResetError](err); ok {
 		p.Detail = "The order has no IFTSTA outstanding: " + nothing.Reason() + "."
 		p.OrderStatus, p.IFTSTADispatchedAt = nothing.Order.Status, nothing.Order.IFTSTADispatchedAt
+	}
+	if settled, ok := errors.AsType[*sperr.RejectSettledError](err); ok {
+		p.describeSettled(settled.Reject)
+	}
+	if unreadable, ok := errors.AsType[*sperr.UnreadableError](err); ok {
+		p.describeUnreadable(unreadable.Cause)
 	}
 }
 

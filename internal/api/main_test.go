@@ -62,7 +62,8 @@ type settings struct {
 	options  api.Options
 	handler  func(api.Options) http.Handler
 	server   func(*http.Server)
-	poolSize int // 0: that of postgrestest.New
+	pool     *pgxpool.Pool // nil: a database of its own
+	poolSize int           // 0: that of postgrestest.New
 	twinWait time.Duration
 }
 
@@ -88,7 +89,9 @@ func newBench(t *testing.T, changes ...func(*settings)) *bench {
 	for _, change := range changes {
 		change(&set)
 	}
-	b.pool = openPool(t, set.poolSize)
+	if b.pool = set.pool; b.pool == nil {
+		b.pool = openPool(t, set.poolSize)
+	}
 	if set.options.Ready == nil {
 		set.options.Ready = b.pool.Ping
 	}
@@ -99,7 +102,7 @@ func newBench(t *testing.T, changes ...func(*settings)) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	set.options.Repository = sperr.NewRepository(b.pool, tenant, 8)
+	set.options.Repository = sperr.NewRepository(b.pool, set.options.Tenant, 8)
 	set.options.Service = sperr.NewService(b.pool, set.options.Repository, client, sperr.Options{
 		Calendar: werktag.BDEW(), PruefschrittCheck: sperr.PruefschrittRefuse, TwinWait: set.twinWait, Retention: retention,
 		RequestTimeout: 30 * time.Second, Lease: 60 * time.Second, FirstBackoff: 30 * time.Second, MaxBackoff: 2 * time.Hour,

@@ -18,10 +18,11 @@ type changer func(*http.Request) (change, error)
 
 // change is what a request wants to be changed, readable but not judged yet.
 type change struct {
-	orderID uuid.UUID // zero: it will be a new one
-	body    []byte    // as it came
-	do      func(context.Context, sperr.Call) (sperr.Result, error)
-	answer  func(sperr.Result) (transaction.Answer, error) // where it was done
+	orderID  uuid.UUID // zero: it will be a new one, or that of a delivery
+	rejectID uuid.UUID // zero: it settles no refused delivery
+	body     []byte    // as it came
+	do       func(context.Context, sperr.Call) (sperr.Result, error)
+	answer   func(sperr.Result) (transaction.Answer, error) // where it was done
 }
 
 // serving is how a route is served: by a handler, or by a changer whose change is made
@@ -92,8 +93,8 @@ func (s *server) serveOnce(w http.ResponseWriter, r *http.Request, read changer,
 	if err != nil {
 		return err
 	}
-	if c.orderID == uuid.Nil {
-		noteOrder(r, result.Order.ID)
+	if id := result.Order.ID; c.orderID == uuid.Nil && id != uuid.Nil {
+		noteOrder(r, id)
 	}
 	answer, err := c.answer(result)
 	if err != nil {
@@ -108,8 +109,10 @@ func (s *server) serveOnce(w http.ResponseWriter, r *http.Request, read changer,
 func attemptOf(r *http.Request, ids identifiers, c change) (transaction.Attempt, error) {
 	claims := caller(r)
 	operation := r.Method + " " + chi.RouteContext(r.Context()).RoutePattern()
-	if c.orderID != uuid.Nil {
-		operation += " " + c.orderID.String()
+	for _, id := range []uuid.UUID{c.orderID, c.rejectID} {
+		if id != uuid.Nil {
+			operation += " " + id.String()
+		}
 	}
 	if query := r.URL.Query().Encode(); query != "" { // sorted by key
 		operation += "?" + query

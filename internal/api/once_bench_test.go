@@ -111,8 +111,14 @@ type traces struct {
 	Events   string // their types
 	IFTSTA   int    // that makod has taken
 	Commands int    // that came to makod
+	Settled  int    // refused deliveries
 	Records  int    // of operations
 	Calls    int    // by which these are known
+}
+
+// did reports whether work was done between before and got.
+func (got traces) did(before traces) bool {
+	return got.History != before.History || got.Settled != before.Settled
 }
 
 func (b *bench) traces(t *testing.T) traces {
@@ -123,8 +129,9 @@ func (b *bench) traces(t *testing.T) traces {
 		(SELECT COALESCE(sum(sperrversuche), 0) FROM sperr_orders),
 		(SELECT COALESCE(string_agg(action, ' ' ORDER BY id), '') FROM sperr_order_history),
 		(SELECT COALESCE(string_agg(replace(ce_type, 'de.sperr.', ''), ' ' ORDER BY seq), '') FROM event_outbox),
+		(SELECT count(*) FROM webhook_rejects WHERE settlement IS NOT NULL),
 		(SELECT count(*) FROM api_transactions), (SELECT count(*) FROM api_transaction_attempts)`).
-		Scan(&got.Orders, &got.Visits, &got.History, &got.Events, &got.Records, &got.Calls)
+		Scan(&got.Orders, &got.Visits, &got.History, &got.Events, &got.Settled, &got.Records, &got.Calls)
 	if err != nil {
 		t.Fatal(err)
 	}

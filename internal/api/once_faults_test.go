@@ -43,7 +43,11 @@ func TestEvery_changing_route_that_fails_leaves_nothing_and_its_retry_does_the_w
 					path := fresh()
 					before := b.traces(t)
 					one, two, three := uuid.NewString(), uuid.NewString(), uuid.NewString()
-					repair := b.breakdown(t, fault.kind, fault.table, fault.trigger, fault.do)
+					table, trigger := fault.table, fault.trigger
+					if table == "sperr_order_history" && strings.HasSuffix(path, "/dismiss") { // which is no change of an order
+						table, trigger = "webhook_rejects", strings.Replace(trigger, "INSERT", "UPDATE", 1)
+					}
+					repair := b.breakdown(t, fault.kind, table, trigger, fault.do)
 					failed := send(path, r.good, called(one))
 					repair()
 					wantFirst(t, failed, fault.status, one, one)
@@ -63,7 +67,7 @@ func TestEvery_changing_route_that_fails_leaves_nothing_and_its_retry_does_the_w
 					first := send(path, r.good, header)
 					wantFirst(t, first, r.status, id, one)
 					wantReplay(t, send(path, r.good, called(three, one)), first, three, one)
-					if after := b.traces(t); after.Records != before.Records+1 || after.History == before.History {
+					if after := b.traces(t); after.Records != before.Records+1 || !after.did(before) {
 						t.Errorf("%+v, before it %+v", after, before)
 					}
 				}

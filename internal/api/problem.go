@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
 
 	"sperrd/internal/authn"
 	"sperrd/internal/authz"
@@ -33,6 +34,11 @@ type problem struct {
 	ExecutedAt         *time.Time         `json:"executed_at,omitzero"`
 	LetzterVersuchAm   *time.Time         `json:"letzter_versuch_am,omitzero"`
 	IFTSTADispatchedAt *time.Time         `json:"iftsta_dispatched_at,omitzero"`
+
+	// Of reject_settled alone.
+	Settlement sperr.Settlement `json:"settlement,omitzero"`
+	SettledAt  *time.Time       `json:"settled_at,omitzero"`
+	OrderID    *uuid.UUID       `json:"order_id,omitzero"`
 }
 
 // retryAfter is what a 503 asks for, in seconds: longer than a database takes to

@@ -27,6 +27,9 @@ func problems(t *testing.T) map[string]answer {
 	pending := b.create(t, minimal("sperrung")).ID
 	wantStatus(t, b.deliver(t, sample(t, "17115-fixed-date.json")), http.StatusCreated)
 
+	settled := b.refused(t, sample(t, "17115-fixed-date.json"))
+	wantStatus(t, b.replay(t, settled, ""), http.StatusOK)
+
 	g := newGuarded(t)
 
 	wantStatus(t, b.change(t, pending, "fail", `{"reason":"zu"}`, called(callA)), http.StatusAccepted)
@@ -47,6 +50,7 @@ func problems(t *testing.T) map[string]answer {
 		"method_not_allowed":     b.call(t, http.MethodDelete, orders, ""),
 		"order_not_pending":      b.report(t, executed, "cancel", ""),
 		"nothing_to_reset":       b.reset(t, executed, ""),
+		"reject_settled":         b.dismiss(t, settled, `{"reason":"doppelt"}`),
 		"process_conflict":       b.deliver(t, edited(t, "20260901", "20260902")),
 		"body_too_large":         b.call(t, http.MethodPost, orders, strings.Repeat(" ", 1<<20+1)),
 		"unsupported_media_type": b.call(t, http.MethodPost, orders, "{}", "Content-Type", "text/plain"),

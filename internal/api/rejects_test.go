@@ -6,20 +6,27 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 )
 
 type reject struct {
-	ID          string            `json:"id"`
-	WebhookID   string            `json:"webhook_id"`
-	Status      int               `json:"status"`
-	Code        string            `json:"code"`
-	Reason      string            `json:"reason"`
-	Count       int               `json:"count"`
-	FirstSeenAt string            `json:"first_seen_at"`
-	Headers     map[string]string `json:"headers"`
-	Body        string            `json:"body"`
-	BodyText    *string           `json:"body_text"`
+	ID          string              `json:"id"`
+	WebhookID   string              `json:"webhook_id"`
+	Status      int                 `json:"status"`
+	Code        string              `json:"code"`
+	Reason      string              `json:"reason"`
+	Count       int                 `json:"count"`
+	FirstSeenAt string              `json:"first_seen_at"`
+	Headers     map[string][]string `json:"headers"`
+	Body        string              `json:"body"`
+	BodyText    *string             `json:"body_text"`
+
+	Settlement       *string `json:"settlement"`
+	SettledAt        *string `json:"settled_at"`
+	SettledBy        *string `json:"settled_by"`
+	SettlementReason *string `json:"settlement_reason"`
+	OrderID          *string `json:"order_id"`
 }
 
 func (b *bench) rejects(t *testing.T, query string) []reject {
@@ -45,7 +52,7 @@ func TestRejects_hold_the_whole_delivery(t *testing.T) {
 	if one.Body != base64.StdEncoding.EncodeToString(body) || one.BodyText != nil {
 		t.Errorf("body %q, text %v: want base64 alone of what is no UTF-8", one.Body, one.BodyText)
 	}
-	if one.Headers["ce-subject"] != "m%FCller" || one.Headers["content-type"] != "application/json" || one.Headers["webhook-test"] != "" {
+	if diff := cmp.Diff([]string{"m%FCller"}, one.Headers["ce-subject"]); diff != "" || one.Headers["content-type"][0] != "application/json" || one.Headers["webhook-test"] != nil {
 		t.Errorf("headers %v", one.Headers)
 	}
 	if one.Reason == "" || one.WebhookID == "" {

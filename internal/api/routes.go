@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
 
 	"sperrd/internal/sperr"
 )
@@ -47,6 +48,8 @@ func (s *server) table() []route {
 
 		{http.MethodGet, rejectsPath, needs(actionRead), reads(s.handleRejects)},
 		{http.MethodGet, rejectsPath + "/{id}", needs(actionRead), reads(s.handleReject)},
+		{http.MethodPost, rejectsPath + "/{id}/replay", needs(actionCreate), once(s.readReplay)},
+		{http.MethodPost, rejectsPath + "/{id}/dismiss", needs(actionCreate), once(s.readDismiss)},
 
 		{http.MethodGet, fristenPath, needs(actionRead), reads(s.handleFristen)},
 
@@ -56,6 +59,15 @@ func (s *server) table() []route {
 		{http.MethodGet, "/health/ready", openFor("a load balancer has no token, and it learns whether to send requests here, and what is open to everybody anyway"), reads(s.handleReady)},
 		{http.MethodGet, metricsPath, openFor("a Prometheus has no token, and it learns how much there is and of whom nothing"), reads(s.handleMetrics)},
 	}
+}
+
+// note names in the line of a request what the id in its path is of.
+func (r route) note(request *http.Request, id uuid.UUID) {
+	if strings.HasPrefix(r.pattern, rejectsPath) {
+		noteReject(request, id)
+		return
+	}
+	noteOrder(request, id)
 }
 
 func (s *server) router() *chi.Mux {
@@ -88,7 +100,7 @@ func (s *server) answer(route route) http.HandlerFunc {
 		case err != nil:
 		case malformed != nil:
 			if id, ok := parseUUID(chi.URLParam(r, "id")); ok {
-				noteOrder(r, id)
+				route.note(r, id)
 			}
 			err = malformed
 		case route.read != nil:

@@ -46,18 +46,22 @@ func TestTable_says_who_may_call_each_route(t *testing.T) {
 	}
 	const open = ""
 	want := map[string]string{
-		"POST /webhook":                   open,
-		"GET /health/live":                open,
-		"GET /health/ready":               open,
-		"GET /metrics":                    open,
-		"POST /mcp":                       "read-sperr-order",
-		"GET " + orders:                   "read-sperr-order",
-		"POST " + orders:                  "create-sperr-order",
-		"GET " + orders + "/stats":        "read-sperr-order",
-		"GET " + orders + "/{id}":         "read-sperr-order",
-		"GET " + pruefschritte:            "read-sperr-order",
-		"GET " + rejects:                  "read-sperr-order",
-		"GET " + rejects + "/{id}":        "read-sperr-order",
+		"POST /webhook":            open,
+		"GET /health/live":         open,
+		"GET /health/ready":        open,
+		"GET /metrics":             open,
+		"POST /mcp":                "read-sperr-order",
+		"GET " + orders:            "read-sperr-order",
+		"POST " + orders:           "create-sperr-order",
+		"GET " + orders + "/stats": "read-sperr-order",
+		"GET " + orders + "/{id}":  "read-sperr-order",
+		"GET " + pruefschritte:     "read-sperr-order",
+		"GET " + rejects:           "read-sperr-order",
+		"GET " + rejects + "/{id}": "read-sperr-order",
+
+		"POST " + rejects + "/{id}/replay":  "create-sperr-order",
+		"POST " + rejects + "/{id}/dismiss": "create-sperr-order",
+
 		"PUT " + orders + "/{id}/execute": "execute-sperr-order",
 		"PUT " + orders + "/{id}/fail":    "execute-sperr-order",
 		"PUT " + orders + "/{id}/cancel":  "cancel-sperr-order",
@@ -113,6 +117,8 @@ func TestRouter_names_the_methods_a_path_takes(t *testing.T) {
 		{"PUT", orders + id + "/iftsta/reset", "POST"},
 		{"POST", "/health/live", "GET, HEAD"},
 		{"POST", rejects + id, "GET, HEAD"},
+		{"GET", rejects + id + "/replay", "POST"},
+		{"PUT", rejects + id + "/dismiss", "POST"},
 	} {
 		a := b.call(t, c.method, c.path, "")
 		wantProblem(t, a, http.StatusMethodNotAllowed, "method_not_allowed")

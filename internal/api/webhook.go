@@ -72,9 +72,15 @@ func (s *server) verify(r *http.Request, body []byte) (string, error) {
 	return id, err
 }
 
+// errQuery refuses what no part of the event is: two readers could differ about it.
+var errQuery = &fault{kind: errInvalidParameter, detail: "The webhook takes no query parameters."}
+
 // receive reads the event and hands it over.
 func (s *server) receive(r *http.Request, id string, body []byte) (sperr.Receipt, error) {
-	event, err := readEvent(r, body)
+	if r.URL.RawQuery != "" {
+		return sperr.Receipt{}, errQuery
+	}
+	event, err := readEvent(r.Header, body)
 	if err != nil {
 		return sperr.Receipt{}, err
 	}
@@ -121,15 +127,29 @@ func (s *server) keep(r *http.Request, id string, body []byte, refusal error) er
 // eventHeaders are the headers that belong to an event: with the body they are all
 // of it. Bytes that are no UTF-8 are written as percent-escapes, which is what they
 // mean in these headers anyway.
-func eventHeaders(h http.Header) map[string]string {
-	kept := map[string]string{}
+func eventHeaders(h http.Header) sperr.EventHeaders {
+	kept := sperr.EventHeaders{}
 	for name, values := range h {
 		lower := strings.ToLower(name)
-		if lower == "content-type" || lower == "content-encoding" || strings.HasPrefix(lower, "ce-") {
-			kept[lower] = escapeInvalid(strings.Join(values, ", "))
+		if lower != "content-type" && lower != "content-encoding" && !strings.HasPrefix(lower, "ce-") {
+			continue
+		}
+		for _, value := range values {
+			kept[lower] = append(kept[lower], escapeInvalid(value))
 		}
 	}
 	return kept
+}
+
+// headerOf is what eventHeaders has kept, as readEvent takes it.
+func headerOf(kept sperr.EventHeaders) http.Header {
+	h := http.Header{}
+	for name, values := range kept {
+		for _, value := range values {
+			h.Add(name, value)
+		}
+	}
+	return h
 }
 
 func escapeInvalid(s string) string {

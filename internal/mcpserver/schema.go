@@ -115,7 +115,7 @@ func statsOutput() *jsonschema.Schema {
 		member{"iftsta_ueberfaellig", integer("of those, past the 1st Werktag after the Abschluss")},
 		member{"iftsta_stuck", integer("of those, with all attempts spent: nothing goes on by itself")},
 		member{"vorlauffrist_verletzt", integer("orders, open or closed, that the Lieferant sent too late; a matter of contract, nothing to do here")},
-		member{"webhook_rejects_offen", integer("signed deliveries that were refused; an order may be missing: an operator looks at GET /api/v1/webhook-rejects")},
+		member{"webhook_rejects_offen", integer("signed deliveries that were refused and that nobody has settled; an order may be missing: an operator looks at GET /api/v1/webhook-rejects")},
 		member{"health", object(
 			member{"iftsta_ok", flag("true while iftsta_stuck is 0")},
 			member{"note", text("what that means and what to do")},

@@ -43,6 +43,12 @@
 //	refusal       an answer in itself: it stays what it is for the operation
 //	provisional   the answer that stands if the call that asks makod dies
 //
+// The words of a delivery that was refused:
+//
+//	reject        a signed delivery answered with a 4xx, kept whole, since its sender never sends it again
+//	open          it waits for a human
+//	settled       replayed (given to the queue once more) or dismissed (for a reason)
+//
 // # States
 //
 //	             Execute                        IFTSTA Z14
@@ -54,5 +60,5 @@
 //
 // Read in this order: ingest.go, service.go, once.go, receive.go, outcome.go, fail.go,
 // iftsta.go, iftsta_attempt.go, iftsta_record.go, retry.go, frist_scanner.go, repair.go,
-// forget.go.
+// rejects.go, forget.go.
 package sperr

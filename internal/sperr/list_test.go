@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -191,7 +192,7 @@ func TestTenantIsolation(t *testing.T) {
 	if err := a.service.KeepReject(t.Context(), WebhookReject{WebhookID: "w", Body: []byte("x"), Status: 422, Code: "unusable_event"}); err != nil {
 		t.Fatal(err)
 	}
-	rejects, err := a.repo.WebhookRejects(t.Context(), 10, "")
+	rejects, err := a.repo.WebhookRejects(t.Context(), RejectsFilter{Status: RejectsOpen, Limit: 10})
 	if err != nil || len(rejects.Rejects) != 1 {
 		t.Fatalf("rejects = %+v, %v", rejects, err)
 	}
@@ -214,7 +215,7 @@ func TestTenantIsolation(t *testing.T) {
 	if err != nil || stats.Total != 1 || stats.WebhookRejectsOffen != 0 {
 		t.Errorf("stats = %+v, %v", stats, err)
 	}
-	if others, err := b.repo.WebhookRejects(t.Context(), 10, ""); err != nil || len(others.Rejects) != 0 {
+	if others, err := b.repo.WebhookRejects(t.Context(), RejectsFilter{Status: RejectsOpen, Limit: 10}); err != nil || len(others.Rejects) != 0 {
 		t.Errorf("rejects of the other tenant = %+v, %v", others, err)
 	}
 }
@@ -252,20 +253,20 @@ func TestARefusedDeliveryIsKeptOnceAndCounted(t *testing.T) {
 	b := newBench(t)
 	reject := WebhookReject{
 		WebhookID: "w-1", Status: 422, Code: "unusable_event", Reason: "malo_id is missing",
-		Headers: map[string]string{"Content-Type": "application/cloudevents+json"}, Body: []byte("{\"a\":\"\\u0000\"}\xff"),
+		Headers: EventHeaders{"Content-Type": {"application/cloudevents+json"}}, Body: []byte("{\"a\":\"\\u0000\"}\xff"),
 	}
 	other := reject
-	other.Headers = map[string]string{"Content-Type": "application/json", "Ce-Id": "1"}
+	other.Headers = EventHeaders{"Content-Type": {"application/json"}, "Ce-Id": {"1"}}
 	for _, r := range []WebhookReject{reject, reject, other} {
 		if err := b.service.KeepReject(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	first, err := b.repo.WebhookRejects(t.Context(), 1, "")
+	first, err := b.repo.WebhookRejects(t.Context(), RejectsFilter{Status: RejectsOpen, Limit: 1})
 	if err != nil || len(first.Rejects) != 1 || first.Next == "" {
 		t.Fatalf("first page = %+v, %v", first, err)
 	}
-	rest, err := b.repo.WebhookRejects(t.Context(), 1, first.Next)
+	rest, err := b.repo.WebhookRejects(t.Context(), RejectsFilter{Status: RejectsOpen, Limit: 1, Cursor: first.Next})
 	if err != nil || len(rest.Rejects) != 1 || rest.Next != "" {
 		t.Fatalf("second page = %+v, %v", rest, err)
 	}
@@ -278,14 +279,14 @@ func TestARefusedDeliveryIsKeptOnceAndCounted(t *testing.T) {
 		twice = rest.Rejects[0]
 	}
 	got, err := b.repo.WebhookReject(t.Context(), twice.ID)
-	if err != nil || string(got.Body) != string(reject.Body) || got.Headers["Content-Type"] != "application/cloudevents+json" {
+	if err != nil || string(got.Body) != string(reject.Body) || !slices.Equal(got.Headers["Content-Type"], []string{"application/cloudevents+json"}) {
 		t.Errorf("reject = %+v, %v", got, err)
 	}
 	if _, err := b.repo.WebhookReject(t.Context(), uuid.New()); !errors.Is(err, ErrNotFound) {
 		t.Errorf("unknown reject = %v, want ErrNotFound", err)
 	}
 	for _, cursor := range []string{"x", "bnVsbA", "e30"} {
-		if _, err := b.repo.WebhookRejects(t.Context(), 1, cursor); !errors.Is(err, ErrCursor) {
+		if _, err := b.repo.WebhookRejects(t.Context(), RejectsFilter{Status: RejectsOpen, Limit: 1, Cursor: cursor}); !errors.Is(err, ErrCursor) {
 			t.Errorf("broken cursor %s = %v, want ErrCursor", cursor, err)
 		}
 	}

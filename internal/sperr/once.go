@@ -20,6 +20,22 @@ type Call struct {
 	// Answer is what the caller is told of a result or a refusal. It is kept with the
 	// change and must depend on nothing else. Required with an Attempt.
 	Answer func(Result, error) (transaction.Answer, error)
+
+	rejectID uuid.UUID // the refused delivery that it replays; zero: none
+}
+
+// describe writes into a line of the history which call it is of.
+func (c Call) describe(line *change) {
+	if c.rejectID != uuid.Nil {
+		line.detail["reject_id"] = c.rejectID
+	}
+	if c.Attempt == nil {
+		return
+	}
+	line.transactionID = transaction.Shown(c.Attempt.ID)
+	for name, id := range relatedIDs(*c.Attempt) {
+		line.detail[name] = id
+	}
 }
 
 // logicalID is the one of the operation that a call does; nil: it has none.
@@ -47,6 +63,8 @@ type Result struct {
 	Order  Order
 	IFTSTA Dispatch
 	Advice string // what the reporter should consider, may be empty
+	// Receipt is what became of a market event.
+	Receipt Receipt
 
 	// Answered is the answer that is kept for a call with an Attempt, and that alone is
 	// what the caller may be told. It also stands beside the error of a refusal.
@@ -55,6 +73,9 @@ type Result struct {
 	send    bool // the outcome is owed to a Lieferant
 	rebuilt bool // an earlier call had done it, and the record of that is gone
 }
+
+// replayed reports whether an earlier call has done what this one asked for.
+func (r Result) replayed() bool { return r.Answered != nil && r.Answered.Replayed }
 
 // Answered is an answer that is kept.
 type Answered struct {
@@ -71,7 +92,7 @@ func isRefusal(err error) bool {
 	_, closed := errors.AsType[*NotPendingError](err)
 	_, nothing := errors.AsType[*NothingToResetError](err)
 	_, invalid := errors.AsType[*ValidationError](err)
-	return closed || nothing || invalid || errors.Is(err, ErrNotFound)
+	return closed || nothing || invalid || errors.Is(err, ErrNotFound) || isReplayRefusal(err)
 }
 
 // once does change in a transaction of its own, and then reports the outcome, if it

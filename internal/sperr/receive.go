@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -37,24 +38,77 @@ type Receipt struct {
 // the caller keeps such a delivery with KeepReject. webhookID is the id of the delivery,
 // which is kept with a new order.
 func (s *Service) Receive(ctx context.Context, webhookID string, e event.Event) (Receipt, error) {
-	kind, order, err := s.in.read(e, s.now())
+	a, err := s.arrived(webhookID, e, s.now())
 	if err != nil {
 		return Receipt{}, err
 	}
-	switch kind {
+	if a.kind == kindNotOurs {
+		s.tellArrival(ctx, a, taken{})
+		return Receipt{}, nil
+	}
+	var t taken
+	err = s.transact(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+		t, err = s.take(ctx, tx, Call{Actor: actorMarket}, a)
+		return err
+	})
+	if err != nil {
+		return Receipt{}, err
+	}
+	s.tellArrival(ctx, a, t)
+	return t.receipt, nil
+}
+
+// arrival is a market event that was read.
+type arrival struct {
+	event     event.Event
+	webhookID *string
+	kind      eventKind
+	order     Order // of a Stornierung the process alone
+}
+
+// arrived reads an event that was first delivered at received.
+func (s *Service) arrived(webhookID string, e event.Event, received time.Time) (arrival, error) {
+	kind, order, err := s.in.read(e, received)
+	a := arrival{event: e, webhookID: keptID(webhookID), kind: kind, order: order}
+	if kind == kindOrder {
+		a.order.WebhookID, a.order.EventID = a.webhookID, keptID(e.ID())
+	}
+	return a, err
+}
+
+// taken is what became of an arrival; order is the one it concerns, zero for ReceiptNotOurs.
+type taken struct {
+	receipt Receipt
+	order   Order
+}
+
+// take does what an arrival asks for. Beside a *ProcessConflictError it names the order too.
+func (s *Service) take(ctx context.Context, tx pgx.Tx, call Call, a arrival) (taken, error) {
+	switch a.kind {
 	case kindOrder:
-		order.WebhookID, order.EventID = keptID(webhookID), keptID(e.ID())
-		return s.queue(ctx, order)
+		return s.queue(ctx, tx, call, a.order)
 	case kindStornierung:
-		return s.noteStornierung(ctx, *order.ProcessID)
+		return s.noteStornierung(ctx, tx, call, a)
 	default:
+		return taken{}, nil
+	}
+}
+
+// tellArrival logs what a human should see of an arrival whose transaction has ended.
+func (s *Service) tellArrival(ctx context.Context, a arrival, t taken) {
+	switch {
+	case a.kind == kindNotOurs:
 		level := slog.LevelInfo
-		if mistakable(e) {
+		if mistakable(a.event) {
 			level = slog.LevelWarn
 		}
-		s.Logger.Log(ctx, level, "event is not for the queue", "event_id", truncate(e.ID(), 100), "event_type", truncate(e.Type(), 100),
-			"makoworkflow", truncate(extension(e, "makoworkflow"), 100), "makopid", truncate(extension(e, "makopid"), 20))
-		return Receipt{Kind: ReceiptNotOurs}, nil
+		s.Logger.Log(ctx, level, "event is not for the queue",
+			"event_id", truncate(a.event.ID(), 100), "event_type", truncate(a.event.Type(), 100),
+			"makoworkflow", truncate(extension(a.event, "makoworkflow"), 100), "makopid", truncate(extension(a.event, "makopid"), 20))
+	case a.kind == kindStornierung && t.receipt.Kind == ReceiptNotOurs:
+		s.Logger.WarnContext(ctx, "Stornierung of a process without an order", "process_id", *a.order.ProcessID)
+	case a.kind == kindStornierung:
+		s.Logger.WarnContext(ctx, "Stornierung of an order", "order_id", t.order.ID, "process_id", *a.order.ProcessID, "status", t.order.Status)
 	}
 }
 
@@ -67,30 +121,25 @@ func keptID(id string) *string {
 	return &id
 }
 
-func (s *Service) queue(ctx context.Context, order Order) (receipt Receipt, err error) {
-	err = s.transact(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		stored, inserted, err := s.add(ctx, tx, Call{Actor: actorMarket}, order)
-		if err != nil {
-			return err
-		}
-		if inserted {
-			receipt = Receipt{Kind: ReceiptQueued, OrderID: stored.ID}
-			return nil
-		}
-		known, ok, err := s.repo.byProcess(ctx, tx, *order.ProcessID)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			return fmt.Errorf("the order of process %s vanished", *order.ProcessID)
-		}
-		if fields := contradictions(known.asReceived(), order.Marktdaten); fields != nil {
-			return &ProcessConflictError{OrderID: known.ID, Fields: fields}
-		}
-		receipt = Receipt{Kind: ReceiptRedelivery, OrderID: known.ID}
-		return nil
-	})
-	return receipt, err
+func (s *Service) queue(ctx context.Context, tx pgx.Tx, call Call, order Order) (taken, error) {
+	stored, inserted, err := s.add(ctx, tx, call, order)
+	if err != nil {
+		return taken{}, err
+	}
+	if inserted {
+		return taken{receipt: Receipt{Kind: ReceiptQueued, OrderID: stored.ID}, order: stored}, nil
+	}
+	known, ok, err := s.repo.byProcess(ctx, tx, *order.ProcessID)
+	if err != nil {
+		return taken{}, err
+	}
+	if !ok {
+		return taken{}, fmt.Errorf("the order of process %s vanished", *order.ProcessID)
+	}
+	if fields := contradictions(known.asReceived(), order.Marktdaten); fields != nil {
+		return taken{order: known}, &ProcessConflictError{OrderID: known.ID, Fields: fields}
+	}
+	return taken{receipt: Receipt{Kind: ReceiptRedelivery, OrderID: known.ID}, order: known}, nil
 }
 
 // KeepReject stores a refused delivery. The same delivery again only counts.
@@ -103,28 +152,22 @@ func (s *Service) KeepReject(ctx context.Context, reject WebhookReject) error {
 // noteStornierung marks the order whose Lieferant withdrew it (ORDCHG 39000). makod
 // answers the Lieferant; the order is not changed, so that a human decides what the
 // field team does.
-func (s *Service) noteStornierung(ctx context.Context, processID string) (Receipt, error) {
+func (s *Service) noteStornierung(ctx context.Context, tx pgx.Tx, call Call, a arrival) (taken, error) {
 	const warning = "the Lieferant withdrew this order (ORDCHG 39000): clear with makod before the visit"
+	known, ok, err := s.repo.byProcess(ctx, tx, *a.order.ProcessID)
+	if err != nil || !ok {
+		return taken{}, err
+	}
 	at := s.now()
-	var order Order
-	var known bool
-	err := s.transact(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
-		if order, known, err = s.repo.byProcess(ctx, tx, processID); err != nil || !known {
-			return err
-		}
-		added, ok, err := s.repo.addWarning(ctx, tx, order.ID, warning, at)
-		if err != nil || !ok {
-			return err
-		}
-		return s.repo.appendHistory(ctx, tx, change{order: added, actor: actorMarket, action: actionStornierung, from: added.Status, at: at})
-	})
-	if err != nil {
-		return Receipt{}, err
+	noted := taken{receipt: Receipt{Kind: ReceiptNoted, OrderID: known.ID}, order: known}
+	added, ok, err := s.repo.addWarning(ctx, tx, known.ID, warning, at)
+	if err != nil || !ok {
+		return noted, err
 	}
-	if !known {
-		s.Logger.WarnContext(ctx, "Stornierung of a process without an order", "process_id", processID)
-		return Receipt{Kind: ReceiptNotOurs}, nil
+	c := change{order: added, actor: call.Actor, action: actionStornierung, from: added.Status, at: at, detail: map[string]any{}}
+	if call.rejectID != uuid.Nil && a.webhookID != nil {
+		c.detail["webhook_id"] = *a.webhookID
 	}
-	s.Logger.WarnContext(ctx, "Stornierung of an order", "order_id", order.ID, "process_id", processID, "status", order.Status)
-	return Receipt{Kind: ReceiptNoted, OrderID: order.ID}, nil
+	call.describe(&c)
+	return noted, s.repo.appendHistory(ctx, tx, c)
 }

@@ -3,7 +3,6 @@ package sperr
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,37 +10,83 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 )
 
 // WebhookReject is a signed webhook body that was refused. The sender never sends
-// it again, so that this copy is what a human works from.
+// it again, so that this copy is what a human works from. It is open until it is settled.
 type WebhookReject struct {
-	ID          uuid.UUID         `db:"id" json:"id"`
-	WebhookID   string            `db:"webhook_id" json:"webhook_id"`
-	Status      int               `db:"status" json:"status"` // the HTTP status of the answer
-	Code        string            `db:"code" json:"code"`     // the problem code of the answer
-	Reason      string            `db:"reason" json:"reason"`
-	Count       int               `db:"count" json:"count"` // deliveries of the same body
-	FirstSeenAt time.Time         `db:"first_seen_at" json:"first_seen_at"`
-	LastSeenAt  time.Time         `db:"last_seen_at" json:"last_seen_at"`
-	Headers     map[string]string `db:"headers" json:"headers,omitempty"` // Content-Type and ce-*
-	Body        []byte            `db:"body" json:"body,omitempty"`       // raw; base64 in JSON
+	ID          uuid.UUID    `db:"id" json:"id"`
+	WebhookID   string       `db:"webhook_id" json:"webhook_id"`
+	Status      int          `db:"status" json:"status"` // the HTTP status of the answer
+	Code        string       `db:"code" json:"code"`     // the problem code of the answer
+	Reason      string       `db:"reason" json:"reason"`
+	Count       int          `db:"count" json:"count"` // deliveries of the same body
+	FirstSeenAt time.Time    `db:"first_seen_at" json:"first_seen_at"`
+	LastSeenAt  time.Time    `db:"last_seen_at" json:"last_seen_at"`
+	Headers     EventHeaders `db:"headers" json:"headers,omitempty"`
+	Body        []byte       `db:"body" json:"body,omitempty"` // raw; base64 in JSON
+
+	Settlement       *Settlement `db:"settlement" json:"settlement"` // nil: open
+	SettledAt        *time.Time  `db:"settled_at" json:"settled_at"`
+	SettledBy        *string     `db:"settled_by" json:"settled_by"`
+	SettlementReason *string     `db:"settlement_reason" json:"settlement_reason"`
+	OrderID          *uuid.UUID  `db:"order_id" json:"order_id"` // what a replay came to
 }
 
+// Settlement is how a refused delivery was settled.
+type Settlement string
+
+// The two ways to settle one.
+const (
+	SettlementReplayed  Settlement = "replayed"
+	SettlementDismissed Settlement = "dismissed"
+)
+
+// EventHeaders are Content-Type, Content-Encoding and the ce-* headers of a delivery, by
+// name in lower case. A header that came twice has two values: joined they would be
+// another event.
+type EventHeaders map[string][]string
+
+// UnmarshalJSON also reads a text in place of the values, which is how earlier versions
+// kept them.
+func (h *EventHeaders) UnmarshalJSON(raw []byte) error {
+	var values map[string]jsontext.Value
+	if err := json.Unmarshal(raw, &values); err != nil {
+		return err
+	}
+	*h = make(EventHeaders, len(values))
+	for name, value := range values {
+		var one string
+		var list []string
+		if json.Unmarshal(value, &one) == nil && value.Kind() == '"' {
+			list = []string{one}
+		} else if err := json.Unmarshal(value, &list); err != nil {
+			return err
+		}
+		(*h)[name] = list
+	}
+	return nil
+}
+
+// keepReject writes a refused delivery, or counts it where it is there. A settled one
+// stays as it was settled.
 func (r *Repository) keepReject(ctx context.Context, tx pgx.Tx, reject WebhookReject, at time.Time) error {
 	headers := reject.Headers
 	if headers == nil {
-		headers = map[string]string{}
+		headers = EventHeaders{}
 	}
 	_, err := tx.Exec(ctx, `
-		INSERT INTO webhook_rejects
+		INSERT INTO webhook_rejects AS kept
 			(tenant, webhook_id, body_hash, headers, body, status, code, reason, first_seen_at, last_seen_at)
 		VALUES (@tenant, @webhook_id, @body_hash, @headers, @body, @status, @code, @reason, @at, @at)
 		ON CONFLICT (tenant, webhook_id, body_hash) DO UPDATE SET
-			count = webhook_rejects.count + 1, last_seen_at = EXCLUDED.last_seen_at,
-			status = EXCLUDED.status, code = EXCLUDED.code, reason = EXCLUDED.reason`, pgx.NamedArgs{
+			count = kept.count + 1, last_seen_at = EXCLUDED.last_seen_at,
+			status = CASE WHEN kept.settlement IS NULL THEN EXCLUDED.status ELSE kept.status END,
+			code = CASE WHEN kept.settlement IS NULL THEN EXCLUDED.code ELSE kept.code END,
+			reason = CASE WHEN kept.settlement IS NULL THEN EXCLUDED.reason ELSE kept.reason END`, pgx.NamedArgs{
 		"tenant": r.tenant, "webhook_id": reject.WebhookID, "body_hash": deliveryHash(reject),
 		"headers": headers, "body": reject.Body, "status": reject.Status, "code": reject.Code,
 		"reason": reject.Reason, "at": at,
@@ -52,68 +97,34 @@ func (r *Repository) keepReject(ctx context.Context, tx pgx.Tx, reject WebhookRe
 	return nil
 }
 
-// deliveryHash covers the headers as well: in binary mode they are half of the event.
+// deliveryHash covers the headers as well: in binary mode they are half of the event. It
+// never changes, since rows are found by it that other versions wrote.
 func deliveryHash(reject WebhookReject) []byte {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(reject.Headers)) {
-		fmt.Fprintf(h, "%s: %s\n", name, reject.Headers[name])
+		for _, value := range reject.Headers[name] {
+			fmt.Fprintf(h, "%s: %s\n", name, value)
+		}
 	}
 	h.Write([]byte{'\n'})
 	h.Write(reject.Body)
 	return h.Sum(nil)
 }
 
-// RejectsPage is one page of refused deliveries; Next is empty on the last one.
-type RejectsPage struct {
-	Rejects []WebhookReject
-	Next    string
-}
-
-type rejectsCursor struct {
-	FirstSeenAt time.Time `json:"f"`
-	ID          uuid.UUID `json:"i"`
-}
-
-// WebhookRejects lists refused deliveries, newest first, without their bodies and
-// headers. A foreign or broken cursor is ErrCursor.
-func (r *Repository) WebhookRejects(ctx context.Context, limit int, cursor string) (RejectsPage, error) {
-	after := rejectsCursor{}
-	if cursor != "" {
-		raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-		if err != nil || json.Unmarshal(raw, &after, json.RejectUnknownMembers(true)) != nil || after.ID == uuid.Nil {
-			return RejectsPage{}, ErrCursor
-		}
-	}
-	rows, err := r.pool.Query(ctx, `
-		SELECT id, webhook_id, status, code, reason, count, first_seen_at, last_seen_at
-		FROM webhook_rejects
-		WHERE tenant = $1 AND ($2 OR (first_seen_at, id) < ($3, $4))
-		ORDER BY first_seen_at DESC, id DESC LIMIT $5`,
-		r.tenant, cursor == "", after.FirstSeenAt, after.ID, limit+1)
-	if err != nil {
-		return RejectsPage{}, fmt.Errorf("list refused deliveries: %w", err)
-	}
-	rejects, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[WebhookReject])
-	if err != nil {
-		return RejectsPage{}, fmt.Errorf("list refused deliveries: %w", err)
-	}
-	if len(rejects) <= limit {
-		return RejectsPage{Rejects: rejects}, nil
-	}
-	rejects = rejects[:limit]
-	last := rejects[limit-1]
-	raw, err := json.Marshal(rejectsCursor{FirstSeenAt: last.FirstSeenAt, ID: last.ID})
-	if err != nil {
-		return RejectsPage{}, fmt.Errorf("list refused deliveries: %w", err)
-	}
-	return RejectsPage{Rejects: rejects, Next: base64.RawURLEncoding.EncodeToString(raw)}, nil
-}
+// The columns of WebhookReject: of a list, and with what is large.
+const (
+	rejectColumns = `id, webhook_id, status, code, reason, count, first_seen_at, last_seen_at,
+		settlement, settled_at, settled_by, settlement_reason, order_id`
+	wholeRejectColumns = rejectColumns + `, headers, body`
+)
 
 // WebhookReject is one refused delivery with its body, or ErrNotFound.
 func (r *Repository) WebhookReject(ctx context.Context, id uuid.UUID) (WebhookReject, error) {
-	rows, err := r.pool.Query(ctx, `
-		SELECT id, webhook_id, status, code, reason, count, first_seen_at, last_seen_at, headers, body
-		FROM webhook_rejects WHERE tenant = $1 AND id = $2`, r.tenant, id)
+	return r.reject(ctx, r.pool, id, "")
+}
+
+func (r *Repository) reject(ctx context.Context, q querier, id uuid.UUID, lock string) (WebhookReject, error) {
+	rows, err := q.Query(ctx, `SELECT `+wholeRejectColumns+` FROM webhook_rejects WHERE tenant = $1 AND id = $2`+lock, r.tenant, id)
 	if err != nil {
 		return WebhookReject{}, fmt.Errorf("get refused delivery %s: %w", id, err)
 	}
@@ -125,4 +136,40 @@ func (r *Repository) WebhookReject(ctx context.Context, id uuid.UUID) (WebhookRe
 		return WebhookReject{}, fmt.Errorf("get refused delivery %s: %w", id, err)
 	}
 	return reject, nil
+}
+
+// openReject is a refused delivery that tx alone may settle until it ends. It is
+// ErrNotFound where there is none and, beside the delivery as it stands, a
+// *RejectSettledError where somebody has settled it.
+func (r *Repository) openReject(ctx context.Context, tx pgx.Tx, id uuid.UUID) (WebhookReject, error) {
+	reject, err := r.reject(ctx, tx, id, ` FOR NO KEY UPDATE`)
+	if err == nil && reject.Settlement != nil {
+		err = &RejectSettledError{Reject: reject}
+	}
+	return reject, err
+}
+
+// settling is how a refused delivery is settled, by whom, why and when.
+type settling struct {
+	settlement    Settlement
+	actor, reason string
+	transactionID string    // empty: none
+	orderID       uuid.UUID // zero: none
+	at            time.Time
+}
+
+// settle ends the work on a refused delivery that openReject has locked.
+func (r *Repository) settle(ctx context.Context, tx pgx.Tx, id uuid.UUID, s settling) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE webhook_rejects SET
+			settlement = @settlement, settled_at = @at, settled_by = @actor, settlement_reason = NULLIF(@reason, ''),
+			settlement_transaction = NULLIF(@transaction_id, ''), order_id = @order_id
+		WHERE tenant = @tenant AND id = @id AND settlement IS NULL`, pgx.NamedArgs{
+		"tenant": r.tenant, "id": id, "settlement": s.settlement, "at": s.at, "actor": s.actor, "reason": s.reason,
+		"transaction_id": s.transactionID, "order_id": uuid.NullUUID{UUID: s.orderID, Valid: s.orderID != uuid.Nil},
+	})
+	if err != nil {
+		return fmt.Errorf("settle the refused delivery %s: %w", id, err)
+	}
+	return nil
 }

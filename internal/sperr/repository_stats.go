@@ -24,7 +24,7 @@ type Stats struct {
 	IFTSTAUeberfaellig   int64 `db:"iftsta_ueberfaellig" json:"iftsta_ueberfaellig"`     // of those, past the 1-WT window
 	IFTSTAStuck          int64 `db:"iftsta_stuck" json:"iftsta_stuck"`                   // of those, past the retry budget
 	VorlauffristVerletzt int64 `db:"vorlauffrist_verletzt" json:"vorlauffrist_verletzt"` // pending and closed
-	WebhookRejectsOffen  int64 `db:"webhook_rejects_offen" json:"webhook_rejects_offen"`
+	WebhookRejectsOffen  int64 `db:"webhook_rejects_offen" json:"webhook_rejects_offen"` // that nobody has settled
 }
 
 // countOrders is one statement, so that everything in it is seen at one moment: an
@@ -37,7 +37,7 @@ const countOrders = `
 		pending, executed, failed, cancelled, overdue_pending, fixtermin_verpasst, frist_ueberschritten,
 		iftsta_outstanding, iftsta_ueberfaellig, iftsta_stuck,
 		open.verletzt + closed.verletzt AS vorlauffrist_verletzt,
-		(SELECT count(*) FROM webhook_rejects WHERE tenant = @tenant) AS webhook_rejects_offen
+		(SELECT count(*) FROM webhook_rejects WHERE tenant = @tenant AND ` + unsettled + `) AS webhook_rejects_offen
 	FROM (
 		SELECT
 			count(*) AS pending,

@@ -197,13 +197,11 @@ func (s *Service) Cancel(ctx context.Context, call Call, id uuid.UUID, reason st
 // both of them which call has caused it.
 func (s *Service) record(ctx context.Context, tx pgx.Tx, call Call, e event.Event, c change) error {
 	c.actor = call.Actor
+	call.describe(&c)
 	reference := text(c.order.EventID)
 	if a := call.Attempt; a != nil {
-		reference, c.transactionID = transaction.Shown(a.Initial), transaction.Shown(a.ID)
+		reference = transaction.Shown(a.Initial)
 		e.SetExtension(extensionTransaction, c.transactionID)
-		for name, id := range relatedIDs(*a) {
-			c.detail[name] = id
-		}
 	}
 	refer(&e, reference)
 	if err := s.repo.appendHistory(ctx, tx, c); err != nil {

@@ -1,0 +1,104 @@
+package sperr
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// RejectStatus says which refused deliveries a list shows.
+type RejectStatus string
+
+// RejectsOpen are those that wait for a human, and the default.
+const RejectsOpen RejectStatus = "open"
+
+// unsettled is also the condition of the index of the work list.
+const unsettled = `settlement IS NULL`
+
+var rejectConditions = map[RejectStatus]string{
+	RejectsOpen:                       unsettled,
+	RejectStatus(SettlementReplayed):  `settlement = 'replayed'`,
+	RejectStatus(SettlementDismissed): `settlement = 'dismissed'`,
+	"all":                             `true`,
+}
+
+// RejectStatuses are all there are.
+func RejectStatuses() []RejectStatus { return slices.Sorted(maps.Keys(rejectConditions)) }
+
+// RejectsFilter selects refused deliveries for WebhookRejects.
+type RejectsFilter struct {
+	Status RejectStatus // one of RejectStatuses
+	Code   string       // the problem code of the answer; empty: any
+	Limit  int          // rows at most, at least 1
+	Cursor string       // of the page before, empty: from the start
+}
+
+// RejectsPage is one page of refused deliveries; Next is empty on the last one.
+type RejectsPage struct {
+	Rejects []WebhookReject
+	Next    string
+}
+
+// rejectsCursor is the sort key of the last row of a page, with what the list was asked for.
+type rejectsCursor struct {
+	Status      RejectStatus `json:"s"`
+	Code        string       `json:"c,omitempty"`
+	FirstSeenAt time.Time    `json:"f"`
+	ID          uuid.UUID    `json:"i"`
+}
+
+// WebhookRejects lists refused deliveries, newest first, without their bodies and
+// headers. A foreign or broken cursor, and that of another question, is ErrCursor.
+func (r *Repository) WebhookRejects(ctx context.Context, f RejectsFilter) (RejectsPage, error) {
+	where := []string{"tenant = @tenant", rejectConditions[f.Status]}
+	args := pgx.NamedArgs{"tenant": r.tenant, "code": f.Code, "limit": f.Limit + 1}
+	if f.Code != "" {
+		where = append(where, "code = @code")
+	}
+	if f.Cursor != "" {
+		after, err := decodeRejectsCursor(f)
+		if err != nil {
+			return RejectsPage{}, err
+		}
+		where = append(where, "(first_seen_at, id) < (@first_seen_at::timestamptz, @id::uuid)")
+		args["first_seen_at"], args["id"] = after.FirstSeenAt, after.ID
+	}
+	rows, err := r.pool.Query(ctx, `SELECT `+rejectColumns+` FROM webhook_rejects WHERE `+strings.Join(where, " AND ")+`
+		ORDER BY first_seen_at DESC, id DESC LIMIT @limit`, args)
+	if err != nil {
+		return RejectsPage{}, fmt.Errorf("list refused deliveries: %w", err)
+	}
+	rejects, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[WebhookReject])
+	if err != nil {
+		return RejectsPage{}, fmt.Errorf("list refused deliveries: %w", err)
+	}
+	if len(rejects) <= f.Limit {
+		return RejectsPage{Rejects: rejects}, nil
+	}
+	rejects = rejects[:f.Limit]
+	last := rejects[f.Limit-1]
+	raw, err := json.Marshal(rejectsCursor{Status: f.Status, Code: f.Code, FirstSeenAt: last.FirstSeenAt, ID: last.ID})
+	if err != nil {
+		return RejectsPage{}, fmt.Errorf("list refused deliveries: %w", err)
+	}
+	return RejectsPage{Rejects: rejects, Next: base64.RawURLEncoding.EncodeToString(raw)}, nil
+}
+
+func decodeRejectsCursor(f RejectsFilter) (c rejectsCursor, err error) {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(f.Cursor)
+	if err != nil || json.Unmarshal(raw, &c, json.RejectUnknownMembers(true)) != nil {
+		return c, ErrCursor
+	}
+	if c.ID == uuid.Nil || c.Status != f.Status || c.Code != f.Code {
+		return c, ErrCursor
+	}
+	return c, nil
+}
