@@ -74,6 +74,8 @@ func TestARefusalUndoesWhatItsChangeHasWrittenAndKeepsItsAnswer(t *testing.T) {
 	order := b.receive(t, pidSperrauftrag, testMalo)
 	for i, refusal := range []error{
 		&NotPendingError{Order: order}, &NothingToResetError{Order: order}, &ValidationError{Subject: SubjectReport}, fmt.Errorf("order: %w", ErrNotFound),
+		&ProcessConflictError{OrderID: order.ID}, &UnreadableError{Cause: errors.New("no JSON")},
+		&RejectSettledError{Reject: WebhookReject{Settlement: ptr(SettlementDismissed)}},
 	} {
 		call := keyed(uuid.NewString(), uuid.NewString())
 		first, err := b.service.once(t.Context(), call, b.warning(order.ID, refusal))
@@ -96,7 +98,7 @@ func TestAnErrorThatIsNoRefusalKeepsNothing(t *testing.T) {
 	b := newBench(t)
 	order := b.receive(t, pidSperrauftrag, testMalo)
 	broken := errors.New("the database is in trouble")
-	for _, cause := range []error{broken, &transaction.ConflictError{Reason: transaction.ReasonContent}, &ProcessConflictError{}, context.Canceled} {
+	for _, cause := range []error{broken, &transaction.ConflictError{Reason: transaction.ReasonContent}, context.Canceled} {
 		if result, err := b.service.once(t.Context(), keyed(idB, idA), b.warning(order.ID, cause)); !errors.Is(err, cause) || result.Answered != nil {
 			t.Errorf("once = %+v, %v; want %v", result, err, cause)
 		}

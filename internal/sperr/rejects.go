@@ -86,7 +86,7 @@ func (s *Service) ReplayReject(ctx context.Context, call Call, id uuid.UUID, rea
 		return result, err
 	}
 	s.tellArrival(ctx, a, t)
-	s.tellSettled(ctx, call, reject, "refused delivery replayed")
+	s.tellSettled(ctx, call, reject, SettlementReplayed)
 	return result, nil
 }
 
@@ -115,7 +115,7 @@ func (s *Service) DismissReject(ctx context.Context, call Call, id uuid.UUID, re
 	if err != nil || result.replayed() {
 		return result, err
 	}
-	s.tellSettled(ctx, call, reject, "refused delivery dismissed")
+	s.tellSettled(ctx, call, reject, SettlementDismissed)
 	return result, nil
 }
 
@@ -136,6 +136,7 @@ func (s *Service) settleReject(ctx context.Context, tx pgx.Tx, call Call, reject
 	return s.repo.settle(ctx, tx, reject.ID, how)
 }
 
-func (s *Service) tellSettled(ctx context.Context, call Call, reject WebhookReject, what string) {
-	s.Logger.InfoContext(ctx, what, "reject_id", reject.ID, "webhook_id", truncate(reject.WebhookID, 100), "actor", call.Actor)
+func (s *Service) tellSettled(ctx context.Context, call Call, reject WebhookReject, how Settlement) {
+	s.Logger.InfoContext(ctx, "refused delivery settled", "settlement", how,
+		"reject_id", reject.ID, "webhook_id", truncate(reject.WebhookID, 100), "actor", call.Actor)
 }

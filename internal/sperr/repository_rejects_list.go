@@ -58,21 +58,12 @@ type rejectsCursor struct {
 // WebhookRejects lists refused deliveries, newest first, without their bodies and
 // headers. A foreign or broken cursor, and that of another question, is ErrCursor.
 func (r *Repository) WebhookRejects(ctx context.Context, f RejectsFilter) (RejectsPage, error) {
-	where := []string{"tenant = @tenant", rejectConditions[f.Status]}
-	args := pgx.NamedArgs{"tenant": r.tenant, "code": f.Code, "limit": f.Limit + 1}
-	if f.Code != "" {
-		where = append(where, "code = @code")
+	sql, args, err := rejectsQuery(f)
+	if err != nil {
+		return RejectsPage{}, err
 	}
-	if f.Cursor != "" {
-		after, err := decodeRejectsCursor(f)
-		if err != nil {
-			return RejectsPage{}, err
-		}
-		where = append(where, "(first_seen_at, id) < (@first_seen_at::timestamptz, @id::uuid)")
-		args["first_seen_at"], args["id"] = after.FirstSeenAt, after.ID
-	}
-	rows, err := r.pool.Query(ctx, `SELECT `+rejectColumns+` FROM webhook_rejects WHERE `+strings.Join(where, " AND ")+`
-		ORDER BY first_seen_at DESC, id DESC LIMIT @limit`, args)
+	args["tenant"] = r.tenant
+	rows, err := r.pool.Query(ctx, sql, args)
 	if err != nil {
 		return RejectsPage{}, fmt.Errorf("list refused deliveries: %w", err)
 	}
@@ -84,12 +75,36 @@ func (r *Repository) WebhookRejects(ctx context.Context, f RejectsFilter) (Rejec
 		return RejectsPage{Rejects: rejects}, nil
 	}
 	rejects = rejects[:f.Limit]
-	last := rejects[f.Limit-1]
+	next, err := encodeRejectsCursor(f, rejects[f.Limit-1])
+	return RejectsPage{Rejects: rejects, Next: next}, err
+}
+
+// rejectsQuery is the statement of a list and its arguments but the tenant.
+func rejectsQuery(f RejectsFilter) (string, pgx.NamedArgs, error) {
+	where := []string{"tenant = @tenant", rejectConditions[f.Status]}
+	args := pgx.NamedArgs{"limit": f.Limit + 1}
+	if f.Code != "" {
+		where = append(where, "code = @code")
+		args["code"] = f.Code
+	}
+	if f.Cursor != "" {
+		after, err := decodeRejectsCursor(f)
+		if err != nil {
+			return "", nil, err
+		}
+		where = append(where, "(first_seen_at, id) < (@first_seen_at::timestamptz, @id::uuid)")
+		args["first_seen_at"], args["id"] = after.FirstSeenAt, after.ID
+	}
+	return `SELECT ` + rejectColumns + ` FROM webhook_rejects WHERE ` + strings.Join(where, " AND ") +
+		` ORDER BY first_seen_at DESC, id DESC LIMIT @limit`, args, nil
+}
+
+func encodeRejectsCursor(f RejectsFilter, last WebhookReject) (string, error) {
 	raw, err := json.Marshal(rejectsCursor{Status: f.Status, Code: f.Code, FirstSeenAt: last.FirstSeenAt, ID: last.ID})
 	if err != nil {
-		return RejectsPage{}, fmt.Errorf("list refused deliveries: %w", err)
+		return "", fmt.Errorf("list refused deliveries: %w", err)
 	}
-	return RejectsPage{Rejects: rejects, Next: base64.RawURLEncoding.EncodeToString(raw)}, nil
+	return base64.RawURLEncoding.EncodeToString(raw), nil
 }
 
 func decodeRejectsCursor(f RejectsFilter) (c rejectsCursor, err error) {
