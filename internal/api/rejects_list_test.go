@@ -87,6 +87,9 @@ func TestRejects_later_delivery_of_a_settled_one_only_counts(t *testing.T) {
 	wantStatus(t, b.deliverAs(t, "w-1", foreign), http.StatusUnprocessableEntity)
 	id := b.rejectOf(t, "w-1")
 	wantStatus(t, b.dismiss(t, id, `{"reason":"für einen anderen"}`), http.StatusNoContent)
+	if _, err := b.pool.Exec(t.Context(), `UPDATE webhook_rejects SET status = 400, code = 'invalid_body', reason = 'as it was dismissed'`); err != nil {
+		t.Fatal(err)
+	}
 	before := b.reject(t, id)
 	for range 2 {
 		wantStatus(t, b.deliverAs(t, "w-1", foreign), http.StatusUnprocessableEntity)
