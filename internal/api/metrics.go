@@ -33,10 +33,17 @@ func webhookResult(receipt sperr.Receipt, err error) telemetry.WebhookResult {
 	if err != nil {
 		return telemetry.WebhookResult(problemOf(err).Code)
 	}
-	return receiptResults[receipt.Kind]
+	return telemetry.WebhookResult(receiptNames[receipt.Kind])
 }
 
-var receiptResults = map[sperr.ReceiptKind]telemetry.WebhookResult{
-	sperr.ReceiptNotOurs: telemetry.WebhookNotOurs, sperr.ReceiptQueued: telemetry.WebhookQueued,
-	sperr.ReceiptRedelivery: telemetry.WebhookRedelivery, sperr.ReceiptNoted: telemetry.WebhookNoted,
+// countReplay counts what became of a replay, once for each operation.
+func (s *server) countReplay(result sperr.Result, err error) {
+	if kept := result.Answered; kept != nil && kept.Replayed {
+		return
+	}
+	if err != nil {
+		s.Metrics.CountReplay(telemetry.ReplayResult(problemOf(err).Code))
+		return
+	}
+	s.Metrics.CountReplay(telemetry.ReplayResult(receiptNames[result.Receipt.Kind]))
 }

@@ -50,9 +50,14 @@ func (b *bench) metrics(t *testing.T) map[string]float64 {
 // results are the results of the webhook that have counted something.
 func (b *bench) results(t *testing.T) map[string]float64 {
 	t.Helper()
+	return b.resultsOf(t, webhookEvents)
+}
+
+func (b *bench) resultsOf(t *testing.T, counter string) map[string]float64 {
+	t.Helper()
 	counted := map[string]float64{}
 	for series, n := range b.metrics(t) {
-		if result, ok := strings.CutPrefix(series, webhookEvents+`{result="`); ok && n != 0 {
+		if result, ok := strings.CutPrefix(series, counter+`{result="`); ok && n != 0 {
 			counted[strings.TrimSuffix(result, `"}`)] = n
 		}
 	}
@@ -173,6 +178,20 @@ func TestMetrics_count_a_delivery_that_could_not_be_kept_as_unavailable(t *testi
 	wantUnavailable(t, b.deliver(t, []byte("{")))
 	if diff := cmp.Diff(map[string]float64{"unavailable": 1}, b.results(t)); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)
+	}
+}
+
+func TestMetrics_count_each_replay_once(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	replay := rejects + "/" + b.refused(t, sample(t, "17115-fixed-date.json")) + "/replay"
+	for range 2 { // the second is the same call once more
+		wantStatus(t, b.call(t, http.MethodPost, replay, "", "Idempotency-Key", "replay-1"), http.StatusCreated)
+	}
+	wantProblem(t, b.call(t, http.MethodPost, replay, ""), http.StatusConflict, "reject_settled")
+	want := map[string]float64{"queued": 1, "reject_settled": 1}
+	if diff := cmp.Diff(want, b.resultsOf(t, "sperrd_webhook_replays_total")); diff != "" {
+		t.Errorf("replays (-want +got):\n%s", diff)
 	}
 }
 

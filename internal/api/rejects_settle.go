@@ -26,6 +26,7 @@ func (s *server) readReplay(r *http.Request) (change, error) {
 		rejectID: id, body: body, answer: answerReplay,
 		do: func(ctx context.Context, call sperr.Call) (sperr.Result, error) {
 			result, err := s.Service.ReplayReject(ctx, call, id, reason, readKept)
+			s.countReplay(result, err)
 			if conflict, ok := errors.AsType[*sperr.ProcessConflictError](err); ok {
 				noteOrder(r, conflict.OrderID)
 			}
@@ -79,10 +80,6 @@ type replayed struct {
 	ID      *uuid.UUID `json:"id"` // of the order it concerns
 }
 
-var receiptWords = map[sperr.ReceiptKind]string{
-	sperr.ReceiptNotOurs: "not_ours", sperr.ReceiptRedelivery: "redelivery", sperr.ReceiptNoted: "noted",
-}
-
 func answerReplay(result sperr.Result) (transaction.Answer, error) {
 	receipt := result.Receipt
 	if receipt.Kind == sperr.ReceiptQueued {
@@ -93,7 +90,7 @@ func answerReplay(result sperr.Result) (transaction.Answer, error) {
 		answer.Header["Location"] = orderPath(receipt.OrderID)
 		return answer, nil
 	}
-	told := replayed{Receipt: receiptWords[receipt.Kind]}
+	told := replayed{Receipt: receiptNames[receipt.Kind]}
 	if receipt.OrderID != uuid.Nil {
 		told.ID = &receipt.OrderID
 	}

@@ -102,8 +102,9 @@ func (s *server) receive(r *http.Request, id string, body []byte) (sperr.Receipt
 	return receipt, nil
 }
 
+// receiptNames are how a receipt is named in the log, in an answer and in the metrics.
 var receiptNames = map[sperr.ReceiptKind]string{
-	sperr.ReceiptNotOurs: "not ours", sperr.ReceiptQueued: "queued",
+	sperr.ReceiptNotOurs: "not_ours", sperr.ReceiptQueued: "queued",
 	sperr.ReceiptRedelivery: "redelivery", sperr.ReceiptNoted: "noted",
 }
 

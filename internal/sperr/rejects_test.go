@@ -30,10 +30,12 @@ func TestTheHashOfADeliveryNeverChanges(t *testing.T) {
 func TestEventHeadersReadWhatEarlierVersionsKept(t *testing.T) {
 	t.Parallel()
 	var got EventHeaders
-	if err := json.Unmarshal([]byte(`{"ce-id":"e-1","ce-type":["a","b"],"ce-x":[],"ce-y":null}`), &got); err != nil {
+	if err := json.Unmarshal([]byte(`{"ce-id":"e-1","content-type":"a, b","ce-source":"a, b","ce-type":["a","b"],"ce-subject":["a, b"],"ce-x":[],"ce-y":null}`), &got); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(EventHeaders{"ce-id": {"e-1"}, "ce-type": {"a", "b"}, "ce-x": {}, "ce-y": nil}, got); diff != "" {
+	if diff := cmp.Diff(EventHeaders{
+		"ce-id": {"e-1"}, "content-type": {"a, b"}, "ce-source": {"a", "b"}, "ce-type": {"a", "b"}, "ce-subject": {"a, b"}, "ce-x": {}, "ce-y": nil,
+	}, got); diff != "" {
 		t.Errorf("headers (-want +got):\n%s", diff)
 	}
 	for _, broken := range []string{`[]`, `{"a":1}`, `{"a":[1]}`, `"a"`} {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -51,7 +52,8 @@ const (
 type EventHeaders map[string][]string
 
 // UnmarshalJSON also reads a text in place of the values, which is how earlier versions
-// kept them.
+// kept them: joined. Where a ce-* text may be two values it is read as two, which no
+// replay takes for an event.
 func (h *EventHeaders) UnmarshalJSON(raw []byte) error {
 	var values map[string]jsontext.Value
 	if err := json.Unmarshal(raw, &values); err != nil {
@@ -63,6 +65,9 @@ func (h *EventHeaders) UnmarshalJSON(raw []byte) error {
 		var list []string
 		if json.Unmarshal(value, &one) == nil && value.Kind() == '"' {
 			list = []string{one}
+			if strings.HasPrefix(name, "ce-") {
+				list = strings.Split(one, ", ")
+			}
 		} else if err := json.Unmarshal(value, &list); err != nil {
 			return err
 		}
