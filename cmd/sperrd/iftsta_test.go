@@ -160,3 +160,31 @@ func wantResets(t *testing.T, url, reason string, orders ...int) {
 		t.Errorf("resets (-want +got):\n%s", diff)
 	}
 }
+
+// An odd value keeps no other order from being listed, and the line says what to mend.
+func TestIFTSTAList_shows_orders_with_dates_only_SQL_can_make(t *testing.T) {
+	t.Parallel()
+	url := postgrestest.NewURL(t)
+	odd := []string{
+		"ausfuehrung_am", "ausfuehrung_zeitpunkt", "ausfuehrung_faellig_am", "ausfuehrung_eskaliert_at", "vorlauffrist_spaetester_ut", "uebertragungstag",
+		"letzter_versuch_am", "executed_at", "iftsta_faellig_am", "iftsta_escalated_at", "iftsta_next_attempt_at", "created_at", "updated_at",
+	}
+	n := 0
+	for _, column := range odd {
+		for _, value := range []string{"'infinity'", "'-infinity'", "'0044-03-15 BC'", "'12000-01-01'"} {
+			n++
+			execSQL(t, url, queuedOrder(n, columns{column: value}))
+		}
+	}
+	code, stdout, stderr := command(t, queueTOML(url), "iftsta", "list")
+	if lines := strings.Count(stdout, "\n"); code != exitOK || stderr != "" || lines != 1+n {
+		t.Fatalf("exit code %d, %q, %d lines; want 0 and %d", code, stderr, lines, 1+n)
+	}
+	if unreportable := strings.Count(stdout, "executed_at is no moment that can be reported"); unreportable != 4 {
+		t.Errorf("%d lines tell of executed_at, want 4", unreportable)
+	}
+	code, stdout, _ = command(t, queueTOML(url), "iftsta", "list", "--stuck")
+	if never := strings.Count(stdout, "set it to now() by SQL"); code != exitOK || never != 2 || strings.Count(stdout, "\n") != 1+never {
+		t.Errorf("exit code %d, stuck:\n%s", code, stdout)
+	}
+}

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -88,8 +89,9 @@ func dueOrderOf(o sperr.Order, today werktag.Date) dueOrder {
 }
 
 // daysBetween counts calendar days from one Berlin day to another. Two days of the
-// year have 23 and 25 hours, hence the rounding.
+// year have 23 and 25 hours, hence the rounding. A time.Duration ends after 292 years, and
+// SQL can put in days before that.
 func daysBetween(from, to werktag.Date) int {
-	const day = 24 * time.Hour
-	return int(to.Start().Sub(from.Start()).Round(day) / day)
+	const day = 24 * time.Hour / time.Second
+	return int(math.Round(float64(to.Start().Unix()-from.Start().Unix()) / float64(day)))
 }

@@ -263,3 +263,19 @@ func TestTools_see_nothing_of_another_tenant(t *testing.T) {
 		t.Errorf("counters %v, want one order", fmt.Sprint(got))
 	}
 }
+
+// A day of long ago, which only SQL can put in, is farther away than a time.Duration goes.
+func TestListDueOrders_counts_the_days_since_any_day(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.exec(t, `INSERT INTO sperr_orders (tenant, malo_id, lf_mp_id, order_type, fruehestens_am)
+		SELECT $1, '51238696012', '9900012345678', 'sperrung', d::date FROM unnest($2::text[]) AS d`,
+		tenant, []string{"0001-01-01", "1700-01-01", "2026-03-28"})
+	var got []any
+	for _, order := range call(t, connect(t, b.url), "list_due_orders", nil)["due_orders"].([]any) {
+		got = append(got, order.(map[string]any)["tage_offen"])
+	}
+	if diff := cmp.Diff([]any{739861.0, 119314.0, 159.0}, got); diff != "" {
+		t.Errorf("tage_offen (-want +got):\n%s", diff)
+	}
+}

@@ -30,7 +30,7 @@
 //	lease         how long a claim holds; the order is in flight until its sender records or the lease ends
 //	given back    an attempt that does not count: nothing was sent, or makod has put it off
 //	unklar        a send had no answer: makod may have done it
-//	spent, stuck  the attempts are used up: a human has to find out why
+//	spent, stuck  the attempts are used up, or SQL made the next one due at no time: a human has to find out why
 //	cycle         the attempts from the report, or from a reset, until they are spent
 //	announced     told to the ERP once: past its Frist, or spent (columns *_eskaliert_at, *_escalated_at)
 //

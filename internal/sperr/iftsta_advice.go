@@ -10,10 +10,21 @@ import (
 // did not take, from the kind of its last answer, and what the service does by itself.
 // It is nil where nothing is to be done.
 func iftstaEmpfehlung(o Order, maxAttempts int) *string {
-	if !o.OutstandingIFTSTA() || o.IFTSTAInFlight || o.IFTSTALastCode == nil && o.IFTSTAAttempts == 0 {
+	code, told := text(o.IFTSTALastCode), o.IFTSTALastCode != nil || o.IFTSTAAttempts > 0
+	if o.unreportable() {
+		code, told = codeNotReportable, true
+	}
+	if !o.OutstandingIFTSTA() || o.IFTSTAInFlight || !told && !o.neverDue() {
 		return nil
 	}
-	advice := adviceOn(text(o.IFTSTALastCode))
+	if o.neverDue() {
+		advice := "iftsta_next_attempt_at lies beyond every calendar, and nothing sends the outcome: set it to now() by SQL"
+		if told {
+			advice += "; " + adviceOn(code)
+		}
+		return &advice
+	}
+	advice := adviceOn(code)
 	if o.SpentIFTSTA(maxAttempts) {
 		advice += "; the attempts are spent: reset the order once the cause is gone"
 	} else {
@@ -58,6 +69,7 @@ var adviceByCode = map[string]string{
 	makod.CodeUnreachable:       "makod cannot be reached: check makod_url and the network",
 	makod.CodeUndecodableAnswer: "makod's answer cannot be read",
 	"idempotency_unavailable":   "makod's idempotency store is unavailable",
+	codeNotReportable:           "executed_at is no moment that can be reported: set it by SQL to when the order was carried out",
 	codeNotSent:                 "the last claim ended before the command could be sent: compare iftsta.lease with request_timeout",
 }
 

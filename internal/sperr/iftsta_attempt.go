@@ -61,6 +61,9 @@ func (s *Service) send(ctx context.Context, c claim) attempt {
 	if loop.Passed(s.Now().Add(s.RequestTimeout), c.until) {
 		return s.notSent(c, errLeaseTooShort)
 	}
+	if c.order.unreportable() {
+		return s.notReportable(c)
+	}
 	started := s.Now()
 	cmd := c.command()
 	accepted, err := s.makod.Submit(context.WithoutCancel(ctx), cmd)
@@ -98,7 +101,18 @@ func (s *Service) notSent(c claim, reason error) attempt {
 	return attempt{claim: c, inVain: n}
 }
 
+// notReportable ends a claim whose outcome no command can carry. The attempt counts, so that
+// the order is stuck in the end like one that makod keeps refusing.
+func (s *Service) notReportable(c claim) attempt {
+	return attempt{claim: c, inVain: notDispatched{
+		text: "not sent: executed_at is no moment of the years 1 to 9999", code: codeNotReportable,
+		unklar: c.unklar, wait: loop.Backoff(s.FirstBackoff, s.MaxBackoff, c.order.IFTSTAAttempts),
+	}}
+}
+
 const (
+	// codeNotReportable is the code of an outcome that no command can carry.
+	codeNotReportable = "not_reportable"
 	// codeNotSent is the code of an attempt that ended before anything was sent.
 	codeNotSent = "not_sent"
 	// busyWait keeps what found no room, or came too late, from being claimed again at once.

@@ -156,6 +156,10 @@ type Order struct {
 	// makod did not take. It is derived, not stored.
 	IFTSTAEmpfehlung *string `db:"-" json:"iftsta_empfehlung"`
 
+	// OddDays are the values, by their columns, that only SQL can make and nothing above
+	// can show; nil: there are none.
+	OddDays map[string]string `db:"odd_days" json:"-"`
+
 	Marktdaten     map[string]string `db:"marktdaten" json:"-"`
 	IFTSTAUnklar   bool              `db:"iftsta_unklar" json:"-"`
 	IFTSTALastCode *string           `db:"iftsta_last_code" json:"-"`
@@ -199,13 +203,14 @@ func (o Order) RequestedDate() *werktag.Date {
 // OutstandingIFTSTA reports whether the order is closed and its Lieferant does not know
 // the outcome.
 func (o Order) OutstandingIFTSTA() bool {
-	return o.OwesIFTSTA() && o.IFTSTADispatchedAt == nil && (o.Status == StatusExecuted || o.Status == StatusFailed)
+	_, dispatched := o.OddDays["iftsta_dispatched_at"]
+	return o.OwesIFTSTA() && o.IFTSTADispatchedAt == nil && !dispatched && (o.Status == StatusExecuted || o.Status == StatusFailed)
 }
 
 // SpentIFTSTA reports whether the outcome is outstanding and its maxAttempts attempts are
-// used up, the last one included.
+// used up, the last one included, or the next one is never due: nothing goes on by itself.
 func (o Order) SpentIFTSTA(maxAttempts int) bool {
-	return o.OutstandingIFTSTA() && o.IFTSTAAttempts >= maxAttempts && !o.IFTSTAInFlight
+	return o.OutstandingIFTSTA() && (o.IFTSTAAttempts >= maxAttempts || o.neverDue()) && !o.IFTSTAInFlight
 }
 
 // OwesIFTSTA reports whether a Lieferant waits for the outcome of this order. An

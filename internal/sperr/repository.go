@@ -32,15 +32,15 @@ func NewRepository(pool *pgxpool.Pool, tenant string, maxAttempts int) *Reposito
 
 // orderColumns are the columns of Order, in its order. What a process that died has in
 // flight is in flight no more when its lease is over.
-const orderColumns = `id, tenant, malo_id, lf_mp_id, order_type, pruefidentifikator, process_id,
-	ausfuehrung_am, ausfuehrung_zeitpunkt, fruehestens_am, arbeitszeit,
+var orderColumns = `id, tenant, malo_id, lf_mp_id, order_type, pruefidentifikator, process_id,
+	` + shown("ausfuehrung_am", "ausfuehrung_zeitpunkt", "fruehestens_am") + `, arbeitszeit,
 	treffpunkt_hinweis, treffpunkt_strasse, treffpunkt_plz, treffpunkt_ort, treffpunkt_land, hinweis,
-	ausfuehrung_faellig_am, ausfuehrung_eskaliert_at, vorlauffrist_eingehalten, vorlauffrist_spaetester_ut, uebertragungstag,
-	status, sperrversuche, letzter_versuch_am, letzter_versuch_grund,
-	executed_at, execution_note, fail_reason, pruefschritt_code,
-	iftsta_faellig_am, iftsta_ref, iftsta_dispatched_at, iftsta_attempts, iftsta_last_error,
-	iftsta_escalated_at, iftsta_next_attempt_at, warnungen, created_at, updated_at,
-	marktdaten, iftsta_unklar, iftsta_last_code, ` + onItsWay + ` AS iftsta_in_flight, iftsta_frist_gemeldet, iftsta_resets,
+	` + shown("ausfuehrung_faellig_am", "ausfuehrung_eskaliert_at") + `, vorlauffrist_eingehalten, ` + shown("vorlauffrist_spaetester_ut", "uebertragungstag") + `,
+	status, sperrversuche, ` + shown("letzter_versuch_am") + `, letzter_versuch_grund,
+	` + shown("executed_at") + `, execution_note, fail_reason, pruefschritt_code,
+	` + shown("iftsta_faellig_am") + `, iftsta_ref, ` + shown("iftsta_dispatched_at") + `, iftsta_attempts, iftsta_last_error,
+	` + shown("iftsta_escalated_at", "iftsta_next_attempt_at") + `, warnungen, ` + shown("created_at", "updated_at") + `,
+	` + oddDays() + `, marktdaten, iftsta_unklar, iftsta_last_code, ` + onItsWay + ` AS iftsta_in_flight, iftsta_frist_gemeldet, iftsta_resets,
 	webhook_id, event_id, erstellt_transaktion, letzter_versuch_transaktion, abschluss_transaktion, iftsta_transaktion`
 
 func (r *Repository) scanOrder(row pgx.CollectableRow) (Order, error) {
@@ -48,8 +48,15 @@ func (r *Repository) scanOrder(row pgx.CollectableRow) (Order, error) {
 	if err != nil {
 		return Order{}, err
 	}
-	o.IFTSTAEmpfehlung = iftstaEmpfehlung(o, r.maxAttempts)
+	r.derive(&o)
 	return o, nil
+}
+
+// derive adds what follows from the columns and stands in none of them. A write that takes
+// warnings from an order takes newWarnings, which are never these.
+func (r *Repository) derive(o *Order) {
+	o.warn(o.oddDayWarnings()...)
+	o.IFTSTAEmpfehlung = iftstaEmpfehlung(*o, r.maxAttempts)
 }
 
 // many runs a query for orders with all orderColumns.

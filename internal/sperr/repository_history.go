@@ -133,8 +133,8 @@ func (r *Repository) noteMoved(ctx context.Context, tx pgx.Tx, events []outbox.M
 // History is what happened to an order, oldest first, or ErrNotFound.
 func (r *Repository) History(ctx context.Context, id uuid.UUID) ([]HistoryEntry, error) {
 	rows, err := r.pool.Query(ctx, `
-		SELECT at, actor, action, from_status, to_status, detail, transaction_id FROM sperr_order_history
-		WHERE tenant = $1 AND order_id = $2 ORDER BY id`, r.tenant, id)
+		SELECT LEAST(GREATEST(at, `+firstMoment+`), `+lastMoment+`) AS at, actor, action, from_status, to_status, detail, transaction_id
+		FROM sperr_order_history WHERE tenant = $1 AND order_id = $2 ORDER BY id`, r.tenant, id)
 	if err != nil {
 		return nil, fmt.Errorf("read the history of order %s: %w", id, err)
 	}

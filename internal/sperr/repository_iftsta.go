@@ -14,26 +14,21 @@ import (
 const outstanding = `status IN ('executed', 'failed') AND process_id IS NOT NULL AND iftsta_dispatched_at IS NULL`
 
 // An outstanding outcome is on its way while somebody who may send it still holds its lease,
-// and spent when its attempts are used up, the last one included.
+// and spent when its attempts are used up, the last one included, or when the next one is
+// never due, which only SQL can do.
 const (
-	onItsWay = `(iftsta_in_flight AND iftsta_next_attempt_at > now())`
-	spent    = `(iftsta_attempts >= @max_attempts AND NOT ` + onItsWay + `)`
+	onItsWay = `(iftsta_in_flight AND iftsta_next_attempt_at > now() AND iftsta_next_attempt_at < ` + lastMoment + `)`
+	spent    = `((iftsta_attempts >= @max_attempts OR iftsta_next_attempt_at >= ` + lastMoment + `) AND NOT ` + onItsWay + `)`
 )
-
-// aDay is a date that is one: the calendar knows no other years, and what only SQL can make
-// must not keep other rows from being read.
-func aDay(column string) string { return column + ` BETWEEN '0001-01-01' AND '9999-12-31'` }
 
 // claimColumns are what a command is made of and what ends its claim. An odd value in
 // any other column must not keep a claim from being read.
-const claimColumns = `id, tenant, malo_id, lf_mp_id, order_type, process_id, status,
-	executed_at, execution_note, fail_reason, pruefschritt_code, iftsta_attempts, iftsta_next_attempt_at, iftsta_resets,
+var claimColumns = `id, tenant, malo_id, lf_mp_id, order_type, process_id, status,
+	` + shown("executed_at") + `, execution_note, fail_reason, pruefschritt_code, iftsta_attempts, iftsta_next_attempt_at, iftsta_resets,
 	event_id, abschluss_transaktion, iftsta_transaktion`
 
 // claim takes at most limit outcomes that are due, least tried first, for as long as
-// lease says. It counts the attempt, since whoever dies after it may have sent. An
-// executed_at that only SQL can make, infinity, is no moment to report and is passed
-// over. What was closed without this service has no transaction yet, and gets one here,
+// lease says. It counts the attempt, since whoever dies after it may have sent. What was closed without this service has no transaction yet, and gets one here,
 // before anything is sent.
 //
 // = ANY finds the rows by their key whatever the planner believes about the table: a join
@@ -44,7 +39,6 @@ func (r *Repository) claim(ctx context.Context, tx pgx.Tx, limit int, lease time
 			SELECT id, iftsta_unklar AS unklar, iftsta_transaktion IS NULL AS first FROM sperr_orders
 			WHERE tenant = @tenant AND `+outstanding+`
 			  AND iftsta_attempts < @max_attempts AND iftsta_next_attempt_at <= now()
-			  AND (executed_at IS NULL OR isfinite(executed_at))
 			ORDER BY iftsta_attempts, iftsta_next_attempt_at LIMIT @limit
 			FOR NO KEY UPDATE SKIP LOCKED
 		), claimed AS (

@@ -2,14 +2,11 @@ package sperr
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"strings"
-	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"sperrd/internal/werktag"
 )
@@ -20,7 +17,8 @@ type Filter struct {
 	MaloID string // empty: any
 	// Due selects what the field team can work on: pending orders whose requested
 	// date has come on day Today, and those without any date, since a restoration
-	// is unverzüglich and an undated Sperrung must not drop off every list.
+	// is unverzüglich and an undated Sperrung must not drop off every list. A date beyond
+	// every calendar, infinity, is none: nobody can say that its order is not due.
 	Due    bool
 	Today  werktag.Date
 	Limit  int    // rows at most, at least 1
@@ -47,22 +45,40 @@ func (r *Repository) List(ctx context.Context, f Filter) (Page, error) {
 	}
 	sql, args := listQuery(f, after)
 	args["tenant"], args["limit"] = r.tenant, f.Limit+1
-	orders, err := r.many(ctx, r.pool, sql, args)
+	rows, err := r.pool.Query(ctx, sql, args)
 	if err != nil {
 		return Page{}, fmt.Errorf("list orders: %w", err)
 	}
-	if len(orders) <= f.Limit {
-		return Page{Orders: orders}, nil
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[listed])
+	if err != nil {
+		return Page{}, fmt.Errorf("list orders: %w", err)
 	}
-	orders = orders[:f.Limit]
-	return Page{Orders: orders, Next: encodeCursor(f, orders[f.Limit-1])}, nil
+	page := Page{Orders: make([]Order, min(len(list), f.Limit))}
+	for i := range page.Orders {
+		page.Orders[i] = list[i].Order
+		r.derive(&page.Orders[i])
+	}
+	if len(list) > f.Limit {
+		page.Next = encodeCursor(f, list[f.Limit-1])
+	}
+	return page, nil
+}
+
+// listed is an order with its sort keys as the database has them, odd ones included.
+type listed struct {
+	Order
+	RequestedKey pgtype.Date        `db:"requested_key"`
+	CreatedKey   pgtype.Timestamptz `db:"created_key"`
 }
 
 // The sort keys. undatedLast is also the expression of the index of the list.
 const (
-	undatedLast      = `COALESCE(ausfuehrung_am, fruehestens_am, 'infinity'::date)`
-	entsperrungFirst = `(ausfuehrung_am IS NULL AND fruehestens_am IS NULL AND order_type = 'entsperrung')`
+	requested   = `COALESCE(ausfuehrung_am, fruehestens_am)`
+	undatedLast = `COALESCE(ausfuehrung_am, fruehestens_am, 'infinity'::date)`
 )
+
+// entsperrungFirst holds for an Entsperrung that has no requested date.
+var entsperrungFirst = `(order_type = 'entsperrung' AND ` + undated(requested) + `)`
 
 func listQuery(f Filter, after *cursor) (string, pgx.NamedArgs) {
 	args := pgx.NamedArgs{}
@@ -75,15 +91,15 @@ func listQuery(f Filter, after *cursor) (string, pgx.NamedArgs) {
 		where = append(where, "malo_id = @malo_id")
 		args["malo_id"] = f.MaloID
 	}
-	order := undatedLast + `, created_at DESC, id DESC`
+	// The bare name would mean the moment that is shown.
+	order := undatedLast + `, sperr_orders.created_at DESC, id DESC`
 	if f.Due {
-		where = append(where, `status = 'pending'
-			AND (COALESCE(ausfuehrung_am, fruehestens_am) <= @today::date OR (ausfuehrung_am IS NULL AND fruehestens_am IS NULL))`)
+		where = append(where, `status = 'pending' AND (`+requested+` <= @today::date OR `+undated(requested)+`)`)
 		args["today"] = f.Today
-		order = `NOT ` + entsperrungFirst + `, ` + undatedLast + `, created_at, id`
+		order = `NOT ` + entsperrungFirst + `, ` + undatedLast + `, sperr_orders.created_at, id`
 	}
 	if after != nil {
-		args["requested"], args["created_at"], args["id"] = after.requested(), after.CreatedAt, after.ID
+		args["requested"], args["created_at"], args["id"] = after.Requested.value(), after.CreatedAt.value(), after.ID
 		if f.Due {
 			args["later"] = !after.EntsperrungFirst
 			where = append(where, `(NOT `+entsperrungFirst+`, `+undatedLast+`, created_at, id) >
@@ -93,60 +109,6 @@ func listQuery(f Filter, after *cursor) (string, pgx.NamedArgs) {
 				OR (created_at, id) < (@created_at::timestamptz, @id::uuid))`)
 		}
 	}
-	return `SELECT ` + orderColumns + ` FROM sperr_orders WHERE ` + strings.Join(where, "\n AND ") +
-		` ORDER BY ` + order + ` LIMIT @limit`, args
-}
-
-// cursor is the sort key of the last row of a page, with what the list was asked
-// for: a cursor of another question is refused rather than misread.
-type cursor struct {
-	Due              bool          `json:"d,omitempty"`
-	Status           Status        `json:"s,omitempty"`
-	MaloID           string        `json:"m,omitempty"`
-	Today            *werktag.Date `json:"t,omitempty"`
-	Requested        *werktag.Date `json:"r"`
-	EntsperrungFirst bool          `json:"e,omitempty"`
-	CreatedAt        time.Time     `json:"c"`
-	ID               uuid.UUID     `json:"i"`
-}
-
-func (c cursor) requested() any {
-	if c.Requested == nil {
-		return "infinity"
-	}
-	return c.Requested.String()
-}
-
-func encodeCursor(f Filter, last Order) string {
-	c := cursor{
-		Due: f.Due, Status: f.Status, MaloID: f.MaloID, Requested: last.RequestedDate(),
-		EntsperrungFirst: f.Due && last.RequestedDate() == nil && last.OrderType == TypeEntsperrung,
-		CreatedAt:        last.CreatedAt, ID: last.ID,
-	}
-	if f.Due {
-		c.Today = &f.Today
-	}
-	raw, err := json.Marshal(c)
-	if err != nil {
-		return "" // no value of a cursor fails to marshal
-	}
-	return base64.RawURLEncoding.EncodeToString(raw)
-}
-
-func decodeCursor(f Filter) (*cursor, error) {
-	if f.Cursor == "" {
-		return nil, nil
-	}
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(f.Cursor)
-	if err != nil {
-		return nil, ErrCursor
-	}
-	var c cursor
-	if err := json.Unmarshal(raw, &c, json.RejectUnknownMembers(true)); err != nil {
-		return nil, ErrCursor
-	}
-	if c.ID == uuid.Nil || c.Due != f.Due || c.Due != (c.Today != nil) || c.Status != f.Status || c.MaloID != f.MaloID {
-		return nil, ErrCursor
-	}
-	return &c, nil
+	return `SELECT ` + orderColumns + `, ` + undatedLast + ` AS requested_key, created_at AS created_key
+		FROM sperr_orders WHERE ` + strings.Join(where, "\n AND ") + ` ORDER BY ` + order + ` LIMIT @limit`, args
 }

@@ -159,8 +159,15 @@ func (p plan) addTo(read map[string]map[string]float64) {
 // rowsRead are the rows that one Stats reads: by table, then by kind of scan.
 func (b *bench) rowsRead(t *testing.T) map[string]map[string]float64 {
 	t.Helper()
-	args := b.repo.countArgs(statsDay)
-	rows, err := b.pool.Query(t.Context(), `EXPLAIN (ANALYZE, FORMAT JSON) `+countOrders, args)
+	read := map[string]map[string]float64{}
+	b.explained(t, `EXPLAIN (ANALYZE, FORMAT JSON) `+countOrders, b.repo.countArgs(statsDay)).addTo(read)
+	return read
+}
+
+// explained is the plan that an EXPLAIN in JSON shows.
+func (b *bench) explained(t *testing.T, sql string, args pgx.NamedArgs) plan {
+	t.Helper()
+	rows, err := b.pool.Query(t.Context(), sql, args)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,9 +179,7 @@ func (b *bench) rowsRead(t *testing.T) map[string]map[string]float64 {
 	if err := json.Unmarshal(raw, &explained); err != nil || len(explained) != 1 {
 		t.Fatalf("EXPLAIN = %s, %v", raw, err)
 	}
-	read := map[string]map[string]float64{}
-	explained[0].Plan.addTo(read)
-	return read
+	return explained[0].Plan
 }
 
 // vacuum brings map and statistics of the orders up to date. A session that starts on

@@ -78,7 +78,7 @@ func latin1Warning(field, s string) []string {
 		case unicode.IsControl(r):
 			controls = append(controls, fmt.Sprintf("%U", r))
 		case r > 0xFF:
-			outside = append(outside, shown(r))
+			outside = append(outside, shownRune(r))
 		}
 		seen[r] = true
 	}
@@ -101,9 +101,9 @@ func firstOf(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// shown is r as a warning names it: with its code point, and as itself only where that
+// shownRune is r as a warning names it: with its code point, and as itself only where that
 // neither hides nor turns the text around it.
-func shown(r rune) string {
+func shownRune(r rune) string {
 	if !unicode.IsPrint(r) || isInvisible(r) || unicode.In(r, unicode.M) || runsLeft(r) {
 		return fmt.Sprintf("%U", r)
 	}
