@@ -15,6 +15,8 @@ const (
 	ordersPath  = "/api/v1/sperr-orders"
 	rejectsPath = "/api/v1/webhook-rejects"
 	mcpPath     = "/mcp"
+
+	vorlauffristPath = "/api/v1/vorlauffrist"
 )
 
 // handler answers a request, or returns why it cannot; writeError answers then.
@@ -52,6 +54,8 @@ func (s *server) table() []route {
 		{http.MethodPost, rejectsPath + "/{id}/dismiss", needs(actionCreate), once(s.readDismiss)},
 
 		{http.MethodGet, fristenPath, needs(actionRead), reads(s.handleFristen)},
+
+		{http.MethodGet, vorlauffristPath, needs(actionRead), reads(s.handleVorlauffrist)},
 
 		{http.MethodPost, mcpPath, needsOrMCPKey(actionRead), unkeyed(s.handleMCP, "its tools change nothing")},
 
