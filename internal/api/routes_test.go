@@ -59,7 +59,7 @@ func TestTable_says_who_may_call_each_route(t *testing.T) {
 		"GET " + rejects:           "read-sperr-order",
 		"GET " + rejects + "/{id}": "read-sperr-order",
 
-		"GET /api/v1/vorlauffrist": "read-sperr-order",
+		"GET /api/v1/vorlauffrist":          "read-sperr-order",
 		"POST " + rejects + "/{id}/replay":  "create-sperr-order",
 		"POST " + rejects + "/{id}/dismiss": "create-sperr-order",
 
