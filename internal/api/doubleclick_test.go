@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,8 +23,10 @@ func TestCreate_twice_is_two_orders_and_the_second_answer_warns(t *testing.T) {
 	if first.ID == second.ID || first.warnsOfAnother() || !second.warnsOfAnother() {
 		t.Errorf("warnings %q and %q; want the second to say that another is pending", first.Warnungen, second.Warnungen)
 	}
-	if stored := b.order(t, second.ID); !stored.warnsOfAnother() {
-		t.Errorf("stored warnings %q", stored.Warnungen)
+	for id, beside := range map[string]string{first.ID: second.ID, second.ID: first.ID} {
+		if stored := b.order(t, id); !slices.Contains(stored.Warnungen, another+": order "+beside) {
+			t.Errorf("stored warnings %q; want order %s named", stored.Warnungen, beside)
+		}
 	}
 	for _, id := range []string{first.ID, second.ID} {
 		wantStatus(t, b.report(t, id, "cancel", ""), http.StatusNoContent)
@@ -38,8 +41,8 @@ func TestCreate_beside_an_order_of_the_market_is_accepted_with_a_warning(t *test
 	b := newBench(t)
 	market := b.market(t, 17115, malo)
 	operator := b.create(t, minimal("sperrung"))
-	if market.warnsOfAnother() || !operator.warnsOfAnother() {
-		t.Errorf("warnings %q and %q; want the operator's to say that another is pending", market.Warnungen, operator.Warnungen)
+	if market.warnsOfAnother() || !operator.warnsOfAnother() || !b.order(t, market.ID).warnsOfAnother() {
+		t.Errorf("warnings %q and %q; want each to say that another is pending", b.order(t, market.ID).Warnungen, operator.Warnungen)
 	}
 	if other := b.create(t, strings.Replace(minimal("sperrung"), malo, maloOf(1), 1)); other.warnsOfAnother() {
 		t.Errorf("warnings %q at another Marktlokation", other.Warnungen)
@@ -59,7 +62,7 @@ func TestCreate_in_parallel_stores_and_announces_every_order_whole(t *testing.T)
 	for _, a := range answers {
 		seen[decode[order](t, a, http.StatusCreated).ID] = true
 	}
-	for _, table := range []string{"sperr_orders WHERE process_id IS NULL", "event_outbox", "sperr_order_history"} {
+	for _, table := range []string{"sperr_orders WHERE process_id IS NULL", "event_outbox", "sperr_order_history WHERE action = 'created'"} {
 		if n := b.count(t, "SELECT count(*) FROM "+table); n != 20 || len(seen) != 20 {
 			t.Errorf("%d rows of %s and %d ids, want 20", n, table, len(seen))
 		}

@@ -133,19 +133,6 @@ func TestParallelDeliveriesOfOneProcessMakeOneOrder(t *testing.T) {
 	}
 }
 
-func TestASecondOpenOrderForTheMaLoIsQueuedWithAWarning(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	sperrung := b.receive(t, pidSperrauftrag, testMalo)
-	entsperrung, err := b.service.Receive(t.Context(), "", marketEvent(t, pidEntsperrauftrag, testMalo, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if hasWarning(sperrung, "another") || !hasWarning(b.get(t, entsperrung.OrderID), "another sperrung for this Marktlokation is pending") {
-		t.Errorf("warnings = %q, %q", sperrung.Warnungen, b.get(t, entsperrung.OrderID).Warnungen)
-	}
-}
-
 func TestAStornierungIsNotedOnItsOrderOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

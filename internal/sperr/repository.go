@@ -136,21 +136,6 @@ func (r *Repository) createdIn(ctx context.Context, tx pgx.Tx, logicalID string)
 	return o, actor, err
 }
 
-// openTypes are the types of the pending orders of a Marktlokation, each once.
-func (r *Repository) openTypes(ctx context.Context, tx pgx.Tx, maloID string) ([]Type, error) {
-	rows, err := tx.Query(ctx, `
-		SELECT DISTINCT order_type FROM sperr_orders
-		WHERE tenant = $1 AND malo_id = $2 AND status = 'pending' ORDER BY order_type`, r.tenant, maloID)
-	if err != nil {
-		return nil, fmt.Errorf("find open orders: %w", err)
-	}
-	types, err := pgx.CollectRows(rows, pgx.RowTo[Type])
-	if err != nil {
-		return nil, fmt.Errorf("find open orders: %w", err)
-	}
-	return types, nil
-}
-
 // insert writes a new pending order. inserted is false, and nothing written, where
 // its process, or the call that creates it, already has one: the unique constraint
 // decides, whatever runs beside.

@@ -33,6 +33,7 @@ const (
 	actionCancelled        = "cancelled"
 	actionIFTSTADispatched = "iftsta_dispatched"
 	actionStornierung      = "stornierung_received"
+	actionAnotherPending   = "another_order_pending"
 
 	actionAusfuehrungUeberfaellig = "ausfuehrung_ueberfaellig"
 	actionIFTSTAAusstehend        = "iftsta_ausstehend"

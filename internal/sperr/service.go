@@ -124,16 +124,10 @@ func (s *Service) Create(ctx context.Context, call Call, request NewOrder) (Resu
 	})
 }
 
-// add writes a new order, its history and its event. inserted is false where its process,
-// or the call that creates it, already has an order.
+// add writes a new order, its history and its event, and warns of the orders that are
+// pending at its Marktlokation. inserted is false where its process, or the call that
+// creates it, already has an order.
 func (s *Service) add(ctx context.Context, tx pgx.Tx, call Call, order Order) (stored Order, inserted bool, err error) {
-	open, err := s.repo.openTypes(ctx, tx, order.MaloID)
-	if err != nil {
-		return Order{}, false, err
-	}
-	for _, t := range open {
-		order.warn(fmt.Sprintf("another %s for this Marktlokation is pending", t))
-	}
 	stored, inserted, err = s.repo.insert(ctx, tx, order)
 	if err != nil || !inserted {
 		return Order{}, false, err
@@ -142,9 +136,14 @@ func (s *Service) add(ctx context.Context, tx pgx.Tx, call Call, order Order) (s
 	if err != nil {
 		return Order{}, false, err
 	}
-	return stored, true, s.record(ctx, tx, call, e, change{
+	err = s.record(ctx, tx, call, e, change{
 		order: stored, action: actionCreated, at: stored.CreatedAt, detail: deliveryOf(stored),
 	})
+	if err != nil {
+		return Order{}, false, err
+	}
+	stored, err = s.warnOfPending(ctx, tx, call, stored)
+	return stored, err == nil, err
 }
 
 // deliveryOf is what brought a market order, for its history.

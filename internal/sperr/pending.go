@@ -1,0 +1,115 @@
+package sperr
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"sperrd/internal/loop"
+	"sperrd/internal/transaction"
+)
+
+const (
+	// maxNamed is how many orders of a type the warnings of one order name.
+	maxNamed = 5
+	// maxWarned bounds how many pending orders of a type one new order writes to.
+	maxWarned = 100
+	// turnTimeout bounds the wait of a new order for those that come at the same moment
+	// for the same Marktlokation.
+	turnTimeout = time.Second
+)
+
+// pendingWarning are the parts of the warning on an order of type own that one of type
+// other is pending at its Marktlokation; the id of that one stands between them.
+func pendingWarning(own, other Type) (before, after string) {
+	switch {
+	case own == other:
+		return fmt.Sprintf("another %s for this Marktlokation is pending: order ", other), ""
+	case other == TypeEntsperrung:
+		before = "an entsperrung for this Marktlokation is pending beside this sperrung: order "
+	default:
+		before = "a sperrung for this Marktlokation is pending beside this entsperrung: order "
+	}
+	return before, "; clear which of the two holds before anybody goes"
+}
+
+// warningsOf are the warnings on an order of type own about the pending ones of a type.
+func (p pendingOrders) warningsOf(own Type) []string {
+	before, after := pendingWarning(own, p.Type)
+	var warnings []string
+	for _, id := range p.IDs {
+		warnings = append(warnings, before+id.String()+after)
+	}
+	if more := p.N - len(p.IDs); more > 0 {
+		warnings = append(warnings, fmt.Sprintf("and %d more of type %s are pending for this Marktlokation", more, p.Type))
+	}
+	return warnings
+}
+
+// warnOfPending puts a warning on an order that was just written about each that is
+// pending at its Marktlokation, and on each of those about it: which of them the field
+// team holds nobody here knows. An order that somebody has locked is passed over, since
+// intake must wait for nobody; the new order names it all the same.
+func (s *Service) warnOfPending(ctx context.Context, tx pgx.Tx, call Call, order Order) (Order, error) {
+	if err := s.takeTurn(ctx, tx, order); err != nil {
+		return Order{}, err
+	}
+	pending, err := s.repo.pendingBeside(ctx, tx, order)
+	if err != nil || len(pending) == 0 {
+		return order, err
+	}
+	for _, p := range pending {
+		order.warn(p.warningsOf(order.OrderType)...)
+		warned, err := s.repo.warnPending(ctx, tx, p.Type, order)
+		if err != nil {
+			return Order{}, err
+		}
+		if err := s.repo.appendHistory(ctx, tx, anotherPending(call, warned, order)...); err != nil {
+			return Order{}, err
+		}
+	}
+	return order, s.repo.setWarnungen(ctx, tx, order)
+}
+
+// anotherPending are the lines in the histories of the orders that were warned of order.
+func anotherPending(call Call, warned []uuid.UUID, order Order) []change {
+	var lines []change
+	for _, id := range warned {
+		line := change{
+			order: Order{ID: id, Status: StatusPending}, actor: call.Actor, action: actionAnotherPending, from: StatusPending,
+			detail: map[string]any{"order_id": order.ID}, at: order.CreatedAt,
+		}
+		if call.Attempt != nil {
+			line.transactionID = transaction.Shown(call.Attempt.ID)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// takeTurn lets the orders for one Marktlokation look at each other one after another:
+// whoever comes second sees what the first has committed. It comes after the INSERT, so
+// that a redelivery never waits here. A turn that does not come costs a warning at most,
+// and never the order.
+func (s *Service) takeTurn(ctx context.Context, tx pgx.Tx, order Order) error {
+	const first, longest = 2 * time.Millisecond, 20 * time.Millisecond
+	over := time.NewTimer(turnTimeout)
+	defer over.Stop()
+	for round := 1; ; round++ {
+		taken, err := s.repo.tryTurn(ctx, tx, order.MaloID)
+		if err != nil || taken {
+			return err
+		}
+		again := time.NewTimer(loop.Backoff(first, longest, round))
+		select {
+		case <-again.C:
+		case <-over.C:
+			again.Stop()
+			s.Logger.WarnContext(ctx, "order may lack a warning of one that came at the same moment", "order_id", order.ID)
+			return nil
+		}
+	}
+}
