@@ -204,7 +204,7 @@ func TestDatabase_away_asks_to_repeat_the_same_transaction_which_is_then_done(t 
 	wantReplay(t, again.change(t, id, "cancel", "", called(callB, callA)), first, callB, callA)
 	wantReplay(t, again.createCalled(t, fullOrder, called(callC, callZ)), done, callC, callZ)
 	again.wantTraces(t, traces{
-		Orders: "cancelled pending", History: "created created cancelled",
+		Orders: "cancelled pending", History: "created created another_order_pending cancelled",
 		Events: "auftrag.eingegangen auftrag.eingegangen storniert", Records: 2, Calls: 4,
 	})
 }

@@ -163,7 +163,7 @@ func TestCalls_without_identifiers_are_done_as_often_as_they_come(t *testing.T) 
 	}
 	wantProblem(t, answers[1], http.StatusConflict, "order_not_pending")
 	b.wantTraces(t, traces{
-		Orders: "executed pending pending", History: "created executed iftsta_dispatched created created",
+		Orders: "executed pending pending", History: "created executed iftsta_dispatched created created another_order_pending",
 		Events: "auftrag.eingegangen ausgefuehrt auftrag.eingegangen auftrag.eingegangen", IFTSTA: 1, Commands: 1,
 	})
 }
