@@ -74,7 +74,7 @@ func TestReplay_beside_a_dismissal_and_the_market_leaves_one_order_and_one_settl
 		}
 	}
 	for _, count := range []string{
-		`SELECT count(*) FROM sperr_orders`, `SELECT count(*) FROM sperr_order_history`, `SELECT count(*) FROM event_outbox`,
+		`SELECT count(*) FROM sperr_orders`, `SELECT count(*) FROM sperr_order_history WHERE action = 'created'`, `SELECT count(*) FROM event_outbox`,
 		`SELECT count(*) FROM webhook_rejects WHERE settlement IS NOT NULL`,
 	} {
 		if n := b.count(t, count); n != 10 {
