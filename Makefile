@@ -12,6 +12,8 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 RACE ?= -race
 # Bounds the tests of one package: a test that hangs must not hang the run.
 TEST_TIMEOUT ?= 5m
+# How long "make fuzz" spends on each target.
+FUZZTIME ?= 5s
 # Passed to the sandbox by "make run". With --database-url no PostgreSQL is looked
 # for here; a server that is named for tests is none of the sandbox's.
 SANDBOX_FLAGS ?=
@@ -71,6 +73,17 @@ golden: go postgres ## Rewrite the golden files in testdata/ from what the code 
 	@packages=$$(grep -rlE 'flag\.Bool(Var)?\(.*"update"' --include='*_test.go' . | sed 's|/[^/]*$$||' | sort -u); \
 	if [ -z "$$packages" ]; then echo "no package has golden files"; exit 0; fi; \
 	set -x; go test -count=1 $$packages -update
+
+# One package and one target at a time is all that go test fuzzes. Without a bound it
+# spends most of a short time on making what is new to it smaller.
+.PHONY: fuzz
+fuzz: go ## Fuzz every target for FUZZTIME (5s); what it finds is kept in testdata/fuzz
+	@targets=$$(grep -rE '^func Fuzz[A-Za-z0-9_]*\(' --include='*_test.go' . | sed -E 's|^(.*)/[^/]*:func (Fuzz[A-Za-z0-9_]*)\(.*|\1 \2|' | sort); \
+	if [ -z "$$targets" ]; then echo "no package has fuzz targets"; exit 1; fi; \
+	echo "$$targets" | while read -r package target; do \
+		echo "$$package $$target"; \
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s "$$package" </dev/null || exit 1; \
+	done
 
 .PHONY: postgres
 postgres: ## Make sure that a PostgreSQL can be had for tests and sandbox
