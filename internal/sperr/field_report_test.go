@@ -104,3 +104,25 @@ func TestTextsAreMeasuredInCharactersAndRefusedWithNUL(t *testing.T) {
 		t.Errorf("Execute = %v, %v", report.Order.Warnungen, err)
 	}
 }
+
+// A minute past midnight in Berlin it is still yesterday in UTC, and a report of the last
+// minute of yesterday is neither of the future nor of today.
+func TestAReportOfYesterdayThatComesAfterMidnightKeepsItsDay(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		now       time.Time
+		visit     string
+		iftstaDue string
+	}{
+		{time.Date(2026, 9, 2, 22, 1, 0, 0, time.UTC), "2026-09-02T23:59:00+02:00", "2026-09-03"},
+		{time.Date(2026, 9, 2, 22, 1, 0, 0, time.UTC), "2026-09-03T00:00:00+02:00", "2026-09-04"},
+		{time.Date(2026, 10, 24, 22, 1, 0, 0, time.UTC), "2026-10-24T23:59:00+02:00", "2026-10-26"}, // Saturday, before the day of 25 hours
+	} {
+		b := newBench(t, func(o *Options) { o.Now = func() time.Time { return c.now } })
+		order := b.receive(t, pidSperrauftrag, testMalo)
+		report, err := b.service.Execute(t.Context(), Call{Actor: "team"}, order.ID, ExecuteReport{ExecutedAt: &c.visit})
+		if err != nil || report.Order.IFTSTAFaelligAm.String() != c.iftstaDue || report.Order.ExecutedAt.Format(time.RFC3339) == c.now.Format(time.RFC3339) {
+			t.Errorf("%s at %s: done at %v, IFTSTA due %v, %v; want %s", c.visit, c.now, report.Order.ExecutedAt, report.Order.IFTSTAFaelligAm, err, c.iftstaDue)
+		}
+	}
+}
