@@ -74,12 +74,12 @@ func TestWebhook_beside_a_session_that_holds_the_turn_stores_every_order(t *test
 		t.Fatal(err)
 	}
 	var deliveries sync.WaitGroup
-	for range 6 {
+	for range 12 {
 		deliveries.Go(func() { wantDelivered(t, b.deliver(t, event17117(malo))) })
 	}
 	deliveries.Wait()
-	if n := b.orderCount(t); n != 6 {
-		t.Errorf("%d orders, want 6", n)
+	if n := b.orderCount(t); n != 12 {
+		t.Errorf("%d orders, want 12", n)
 	}
 }
 

@@ -81,7 +81,7 @@ func TestReportsAndNewOrdersOfAMaLoMeetWithoutADeadlock(t *testing.T) {
 	b := newBench(t)
 	var ids []uuid.UUID
 	for range 8 {
-		ids = append(ids, b.ordered(t, testMalo, TypeSperrung))
+		ids = append(ids, b.ordered(t, TypeSperrung))
 	}
 	var together sync.WaitGroup
 	for i, id := range ids {

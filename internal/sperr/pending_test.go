@@ -26,10 +26,10 @@ func (b *bench) about(t *testing.T, id uuid.UUID) []string {
 	return list
 }
 
-// ordered is an operator's order at a Marktlokation.
-func (b *bench) ordered(t *testing.T, malo string, orderType Type) uuid.UUID {
+// ordered is an operator's order at testMalo.
+func (b *bench) ordered(t *testing.T, orderType Type) uuid.UUID {
 	t.Helper()
-	return b.create(t, NewOrder{MaloID: malo, LieferantID: testLF, OrderType: string(orderType)}).ID
+	return b.create(t, NewOrder{MaloID: testMalo, LieferantID: testLF, OrderType: string(orderType)}).ID
 }
 
 // arrived is a market order of which makod is not asked.
@@ -82,7 +82,7 @@ func TestTwoPendingOrdersOfAMaLoAreWarnedOfEachOther(t *testing.T) {
 		t.Run(string(c.older+" then "+c.newer), func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			older, newer := b.ordered(t, testMalo, c.older), b.ordered(t, testMalo, c.newer)
+			older, newer := b.ordered(t, c.older), b.ordered(t, c.newer)
 			if diff := cmp.Diff([]string{fmt.Sprintf(c.onTheOlder, newer)}, b.about(t, older)); diff != "" {
 				t.Errorf("the older (-want +got):\n%s", diff)
 			}
@@ -150,7 +150,7 @@ func TestOrdersThatAreClosedOrElsewhereAreNoneToWarnOf(t *testing.T) {
 			t.Errorf("warnings %q, want none", got)
 		}
 	}
-	if got := foreign.about(t, foreign.ordered(t, testMalo, TypeSperrung)); len(got) != 0 || len(b.about(t, first)) != 0 {
+	if got := foreign.about(t, foreign.ordered(t, TypeSperrung)); len(got) != 0 || len(b.about(t, first)) != 0 {
 		t.Errorf("warnings %q of another Netzbetreiber's order", got)
 	}
 }
@@ -159,7 +159,7 @@ func TestARedeliveryWarnsNobodyAndWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	b := newBench(t, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
-	older := b.ordered(t, testMalo, TypeSperrung)
+	older := b.ordered(t, TypeSperrung)
 	e := marketEvent(t, pidSperrauftrag, testMalo, nil)
 	receipt, err := b.service.Receive(t.Context(), "", e)
 	if err != nil {
@@ -186,7 +186,7 @@ func TestALockedOrderIsNamedAndPassedOver(t *testing.T) {
 		t.Run(lock, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			locked, free := b.ordered(t, testMalo, TypeSperrung), b.ordered(t, testMalo, TypeSperrung)
+			locked, free := b.ordered(t, TypeSperrung), b.ordered(t, TypeSperrung)
 			before := b.about(t, locked)
 			defer b.hold(t, `SELECT FROM sperr_orders WHERE id = $1 `+lock, locked)()
 			for range 2 {
@@ -211,7 +211,7 @@ func TestATurnThatDoesNotComeCostsNoOrder(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	b := newBench(t, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
-	older := b.ordered(t, testMalo, TypeSperrung)
+	older := b.ordered(t, TypeSperrung)
 	release := b.holdTurn(t, testMalo)
 	defer release()
 	b.arrived(t, pidSperrauftrag, otherMalo) // has turns of its own
@@ -231,10 +231,10 @@ func TestATurnThatDoesNotComeCostsNoOrder(t *testing.T) {
 func TestOfManyPendingOrdersAFewAreNamed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	first := b.ordered(t, testMalo, TypeSperrung)
+	first := b.ordered(t, TypeSperrung)
 	var last uuid.UUID
 	for range 20 {
-		last = b.ordered(t, testMalo, TypeSperrung)
+		last = b.ordered(t, TypeSperrung)
 	}
 	named := func(w string) bool { return strings.HasPrefix(w, "another sperrung") }
 	for id, rest := range map[uuid.UUID]string{
@@ -246,7 +246,7 @@ func TestOfManyPendingOrdersAFewAreNamed(t *testing.T) {
 			t.Errorf("warnings %q; want five orders named and %q", got, rest)
 		}
 	}
-	entsperrung := b.ordered(t, testMalo, TypeEntsperrung)
+	entsperrung := b.ordered(t, TypeEntsperrung)
 	for _, id := range []uuid.UUID{first, last} {
 		if got := b.about(t, id); len(got) != 7 || !strings.Contains(got[6], "pending beside this sperrung: order "+entsperrung.String()) {
 			t.Errorf("warnings %q; want the Entsperrung named beside any number of Sperrungen", got)
@@ -262,7 +262,7 @@ func TestAThousandPendingOrdersDoNotMakeIntakeWriteAThousandRows(t *testing.T) {
 	b := newBench(t)
 	b.exec(t, `INSERT INTO sperr_orders (tenant, malo_id, lf_mp_id, order_type) SELECT $1, $2, $3, 'sperrung' FROM generate_series(1, 1000)`,
 		testTenant, testMalo, testLF)
-	newer := b.ordered(t, testMalo, TypeEntsperrung)
+	newer := b.ordered(t, TypeEntsperrung)
 	if got := b.about(t, newer); len(got) != 6 || got[5] != "and 995 more of type sperrung are pending for this Marktlokation" {
 		t.Errorf("warnings %q", got)
 	}
@@ -275,7 +275,7 @@ func TestAThousandPendingOrdersDoNotMakeIntakeWriteAThousandRows(t *testing.T) {
 func TestAnOrderThatIsRolledBackWarnsNobody(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	older := b.ordered(t, testMalo, TypeSperrung)
+	older := b.ordered(t, TypeSperrung)
 	before := b.get(t, older)
 	undone := fmt.Errorf("undone")
 	err := pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
