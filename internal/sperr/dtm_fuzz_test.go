@@ -92,7 +92,9 @@ func FuzzFieldTime(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got, err := fieldTime("executed_at", s, testNow)
+		invalid := &ValidationError{Subject: SubjectReport}
+		got := fieldTime(invalid, "executed_at", &s, testNow)
+		err := invalid.err()
 		want, read := strictRFC3339(s)
 		want = want.UTC()
 		allowed := read && want.Year() >= 1 && !want.After(testNow.Add(clockSkew))
