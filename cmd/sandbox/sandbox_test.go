@@ -25,6 +25,7 @@ func TestOnce_tells_the_whole_story_and_leaves_nothing(t *testing.T) {
 		"MCP get_sperr_stats with the key: total 5, pending 5",
 		"the same answer, Idempotent-Replayed: true", "transaction_conflict: ", "sperrversuche: 1\n",
 		"but a colleague sends it", "transaction_conflict: The transaction id is taken.",
+		"not counted: 20", "in_window false: ", "the Lieferant 4012345000023: 1 of 1 too late, this one by 3 Werktage", "A08, first visit stays_open: ",
 	} {
 		if !strings.Contains(r.output(), want) {
 			t.Errorf("the story lacks %q", want)
