@@ -109,11 +109,7 @@ func (s *story) theOperatorOrders(ctx context.Context) {
 }
 
 func (s *story) whatIsNotRightIsRefused(ctx context.Context) {
-	s.chapter("What is not right is refused, and what was signed is kept for a human")
-	wrong := newEvent(earliestDate, time.Now(), s.werktageAhead(10))
-	wrong.MaloID = spoil(wrong.MaloID)
-	s.deliver(ctx, http.StatusUnprocessableEntity, "17115 with a mistyped MaLo", wrong)
-	s.expectKept(ctx, wrong)
+	s.chapter("What is not right is refused")
 	s.deliverForged(ctx, "17115 from somebody who does not know the secret", newEvent(earliestDate, time.Now(), s.werktageAhead(10)))
 	s.report(ctx, http.StatusConflict, s.fixed.path("/execute"), nil)
 	s.expect(len(s.market.makod.IFTSTAFor(s.fixed.MaloID)) == 1, "the second report reached the Lieferant")

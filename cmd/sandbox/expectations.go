@@ -82,25 +82,6 @@ func shown[T any](value *T) any {
 	return *value
 }
 
-// reject is a delivery that was refused and kept.
-type reject struct {
-	WebhookID string `json:"webhook_id"`
-	Status    int    `json:"status"`
-	Reason    string `json:"reason"`
-}
-
-// expectKept expects a refused event among those kept for a human: makod never
-// sends it again.
-func (s *story) expectKept(ctx context.Context, e marketEvent) {
-	const path = "/api/v1/webhook-rejects"
-	rejects := read[[]reject](s, s.fetch(ctx, path))
-	i := slices.IndexFunc(rejects, func(r reject) bool { return r.WebhookID == e.EventID })
-	s.expect(i >= 0, "GET %s does not have the refused event", path)
-	if !s.done() {
-		s.note("kept under GET %s: %d, %s", path, rejects[i].Status, rejects[i].Reason)
-	}
-}
-
 // historyLine is one thing that happened to an order.
 type historyLine struct {
 	At            time.Time `json:"at"`

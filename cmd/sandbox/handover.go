@@ -69,7 +69,7 @@ func (n *neighbourhood) commands(execute, fail, cancel, queue string) []command 
 		{"an order of your own", api(http.MethodPost, "", `{"malo_id":"`+drawMaloID()+`","lf_mp_id":"`+lieferant+`","order_type":"entsperrung","arbeitszeit":"auch_ausserhalb"}`)},
 		{"what happened to an order", api(http.MethodGet, "/"+execute+"/history", "")},
 		{"the counters", api(http.MethodGet, "/stats", "")},
-		{"signed events that were refused", curl(http.MethodGet, n.sperrd.base+"/api/v1/webhook-rejects", "", bearer("$token"))},
+		{"signed events that were refused, and how each was settled", curl(http.MethodGet, n.sperrd.base+rejectsPath+"?status=all", "", bearer("$token"))},
 	}
 	if n.IdempotencyRequired {
 		commands = append(commands, command{"a call without ids is refused: 400", curl(http.MethodPut, n.sperrd.base+ordersPath+"/"+queue+"/execute", "", bearer("$token"))})

@@ -28,12 +28,17 @@ func (m market) spawn(e marketEvent) error {
 
 // deliver signs the event as of now and posts it to sperrd, once.
 func (m market) deliver(ctx context.Context, e marketEvent, signer *webhook.Signer) (answer, error) {
+	return m.deliverTo(ctx, "/webhook", e, signer)
+}
+
+// deliverTo is deliver for a makod that has this path of sperrd.
+func (m market) deliverTo(ctx context.Context, path string, e marketEvent, signer *webhook.Signer) (answer, error) {
 	body, err := e.body()
 	if err != nil {
 		return answer{}, err
 	}
 	header := signer.Sign(e.EventID, time.Now(), body)
-	status, text, err := m.makod.Deliver(ctx, m.sperrd+"/webhook", body, header)
+	status, text, err := m.makod.Deliver(ctx, m.sperrd+path, body, header)
 	return answer{status: status, body: text}, err
 }
 

@@ -20,12 +20,13 @@ func TestOnce_tells_the_whole_story_and_leaves_nothing(t *testing.T) {
 	}
 	for _, want := range []string{
 		"422 Unprocessable", "401 Unauthorized", "403 Forbidden", "409 Conflict", "202 Accepted", "204 No Content", "201 Created",
-		"Z37 Z14 A07, completed ", "Z37 Z13 A08", "Z38 Z14 A01", "20 events taken, none twice", "iftsta_outstanding 0",
+		"Z37 Z14 A07, completed ", "Z37 Z13 A08", "Z38 Z14 A01", "22 events taken, none twice", "iftsta_outstanding 0",
 		"auftrag.eingegangen, ausfuehrung.ueberfaellig, ausgefuehrt, iftsta.ausstehend\n", "iftsta_reset by disponent",
 		"MCP get_sperr_stats with the key: total 5, pending 5",
 		"the same answer, Idempotent-Replayed: true", "transaction_conflict: ", "sperrversuche: 1\n",
 		"but a colleague sends it", "transaction_conflict: The transaction id is taken.",
 		"not counted: 20", "in_window false: ", "the Lieferant 4012345000023: 1 of 1 too late, this one by 3 Werktage", "A08, first visit stays_open: ",
+		"400 Bad Request", "webhook_rejects_offen 2\n", "dismissed by disponent: ", "replayed by disponent: ", "webhook_rejects_offen 0\n",
 	} {
 		if !strings.Contains(r.output(), want) {
 			t.Errorf("the story lacks %q", want)

@@ -17,7 +17,7 @@ func (o order) path(part string) string { return ordersPath + "/" + o.ID.String(
 
 // orders are those of the story, in the order of their arrival.
 func (s *story) orders() []order {
-	return []order{s.fixed, s.earliest, s.entsperrung, s.withdrawn, s.late, s.operator, s.repeated, s.reordered}
+	return []order{s.fixed, s.earliest, s.entsperrung, s.withdrawn, s.late, s.operator, s.repeated, s.reordered, s.replayed}
 }
 
 // arrival is a moment on the Werktag that lies so many before day: when the ORDERS

@@ -24,6 +24,7 @@ type story struct {
 	operator    order // no market behind it
 	repeated    order // reported where the network is bad, each report twice
 	reordered   order // made twice by an operator's client, and cancelled
+	replayed    order // refused for a mistake that was not the Lieferant's, and replayed
 }
 
 // How many Werktage before the day it asks for an ORDERS of the story comes in. The
@@ -53,7 +54,7 @@ func (s *story) tell(ctx context.Context) error {
 	chapters := []func(context.Context){
 		s.theMarketOrders, s.theERPLearns, s.theTeamLooksAtItsDay, s.whyThisDay, s.whoMayDoWhat, s.aVisitSucceeds,
 		s.reportsComeTwice, s.twoVisitsFail, s.makodHasClosedAProcess, s.makodFails, s.anOrderIsWithdrawn, s.theOperatorOrders,
-		s.whatIsNotRightIsRefused, s.theAttemptsAreSpent, s.theERPRecovers, s.takeStock,
+		s.whatIsNotRightIsRefused, s.aMessageCannotBeRead, s.theAttemptsAreSpent, s.theERPRecovers, s.takeStock,
 	}
 	for _, chapter := range chapters {
 		if s.done() {

@@ -117,8 +117,8 @@ func (s *story) tellStats(ctx context.Context) {
 	}
 	s.note("GET %s/stats: %s", ordersPath, strings.Join(said, ", "))
 	want := stats{
-		"total": 8, "pending": 0, "executed": 5, "failed": 1, "cancelled": 2,
-		"vorlauffrist_verletzt": 1, "webhook_rejects_offen": 1,
+		"total": 9, "pending": 0, "executed": 6, "failed": 1, "cancelled": 2,
+		"vorlauffrist_verletzt": 1, openRejects: 0,
 	}
 	for name, more := range want {
 		s.expect(now[name] == s.before[name]+more, "%s was %d and is %d, expected %d more", name, s.before[name], now[name], more)
