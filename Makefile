@@ -13,7 +13,7 @@ RACE ?= -race
 # Bounds the tests of one package: a test that hangs must not hang the run.
 TEST_TIMEOUT ?= 5m
 # How long "make fuzz" spends on each target.
-FUZZTIME ?= 5s
+FUZZTIME ?= 15s
 # Passed to the sandbox by "make run". With --database-url no PostgreSQL is looked
 # for here; a server that is named for tests is none of the sandbox's.
 SANDBOX_FLAGS ?=
@@ -77,7 +77,7 @@ golden: go postgres ## Rewrite the golden files in testdata/ from what the code 
 # One package and one target at a time is all that go test fuzzes. Without a bound it
 # spends most of a short time on making what is new to it smaller.
 .PHONY: fuzz
-fuzz: go ## Fuzz every target for FUZZTIME (5s); what it finds is kept in testdata/fuzz
+fuzz: go ## Fuzz every target for FUZZTIME (15s); what it finds is kept in testdata/fuzz
 	@targets=$$(grep -rE '^func Fuzz[A-Za-z0-9_]*\(' --include='*_test.go' . | sed -E 's|^(.*)/[^/]*:func (Fuzz[A-Za-z0-9_]*)\(.*|\1 \2|' | sort); \
 	if [ -z "$$targets" ]; then echo "no package has fuzz targets"; exit 1; fi; \
 	echo "$$targets" | while read -r package target; do \

@@ -63,6 +63,9 @@ func (t Treffpunkt) check(v *ValidationError) {
 func (t *Treffpunkt) normalizeMarket() []string {
 	var warnings []string
 	for _, part := range t.parts() {
+		if part.value == &t.Land { // is kept or dropped as a whole
+			continue
+		}
 		var w []string
 		*part.value, w = cleanMarketText("treffpunkt."+part.name, *part.value, part.limit)
 		warnings = append(warnings, w...)
@@ -85,7 +88,7 @@ func (t *Treffpunkt) normalizeLand() []string {
 		return []string{fmt.Sprintf("treffpunkt.land %q was capitalised to %s", given, t.Land)}
 	}
 	t.Land = ""
-	return []string{fmt.Sprintf("treffpunkt.land %+q is no country code of two letters and was dropped", given)}
+	return []string{fmt.Sprintf("treffpunkt.land %+q is no country code of two letters and was dropped", truncate(given, 40))}
 }
 
 type treffpunktPart struct {
