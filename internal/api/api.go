@@ -62,6 +62,7 @@ type server struct {
 	routes  []route
 	large   chan []byte // see readBody
 	mcp     turns
+	reports turns
 	origins *http.CrossOriginProtection
 }
 
@@ -76,7 +77,8 @@ func newServer(o Options) *server {
 		Options: o,
 		large:   make(chan []byte, largeBodies),
 		origins: http.NewCrossOriginProtection(),
-		mcp:     turns{free: make(chan struct{}, max(o.MCPParallel, 1)), wait: databaseTimeout, answer: mcpAnswerWithin},
+		mcp:     turns{of: "messages of MCP", free: make(chan struct{}, max(o.MCPParallel, 1)), wait: databaseTimeout, answer: mcpAnswerWithin},
+		reports: turns{of: "reports", free: make(chan struct{}, 1), wait: databaseTimeout},
 	}
 	for range largeBodies {
 		s.large <- nil // allocated when first needed

@@ -26,10 +26,11 @@ func Table() []Route {
 }
 
 // NewImpatientHandler is NewHandler with other bounds for MCP: of the wait for a turn and
-// of an answer.
+// of an answer. Reports wait as long for their turn.
 func NewImpatientHandler(o Options, wait, answer time.Duration) http.Handler {
 	s := newServer(o)
 	s.mcp.wait, s.mcp.answer = wait, answer
+	s.reports.wait = wait
 	return s.router()
 }
 

@@ -34,9 +34,10 @@ func (w uncached) FlushError() error {
 // database and the reading of a client on a slow line.
 const mcpAnswerWithin = databaseTimeout + 15*time.Second
 
-// turns lets a bounded number of messages of MCP be answered at the same time: a model
-// that asks without end must leave memory and connections to the orders.
+// turns lets a bounded number of requests that cost much be answered at the same time:
+// who asks without end must leave memory and connections to the orders.
 type turns struct {
+	of     string        // what there may be too many of
 	free   chan struct{} // as many as are under way
 	wait   time.Duration // for a turn
 	answer time.Duration // of a turn, after which it ends for a client that takes nothing
@@ -54,7 +55,7 @@ func (t turns) take(ctx context.Context) (end func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err // the client has gone
 	}
-	return nil, fmt.Errorf("%w: too many messages of MCP at a time", errUnavailable)
+	return nil, fmt.Errorf("%w: too many %s at a time", errUnavailable, t.of)
 }
 
 // handleMCP hands a message of an MCP client on, with its body read under the limits

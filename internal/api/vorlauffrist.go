@@ -8,6 +8,8 @@ import (
 	"sperrd/internal/werktag"
 )
 
+// handleVorlauffrist makes one report at a time: a month can have many orders, and each
+// report may hold a connection for seconds.
 func (s *server) handleVorlauffrist(w http.ResponseWriter, r *http.Request) error {
 	p, err := readParameters(r, "monat", "lf_mp_id")
 	if err != nil {
@@ -21,6 +23,11 @@ func (s *server) handleVorlauffrist(w http.ResponseWriter, r *http.Request) erro
 	if given && !sperr.ValidMPIDShape(lieferantID) {
 		return fieldFault(errInvalidParameter, "lf_mp_id", "must be thirteen digits")
 	}
+	end, err := s.reports.take(r.Context())
+	if err != nil {
+		return err
+	}
+	defer end()
 	ctx, cancel := bounded(r)
 	defer cancel()
 	report, err := s.Repository.Vorlauffrist(ctx, s.Service.Calendar, monat, lieferantID)

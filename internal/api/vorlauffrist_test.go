@@ -4,10 +4,14 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
+
+	"sperrd/internal/api"
 )
 
 const (
@@ -225,4 +229,29 @@ func TestVorlauffrist_refuses_what_is_no_month_and_no_Lieferant(t *testing.T) {
 			t.Errorf("%s: %q does not name the years", query, p.Errors[0].Reason)
 		}
 	}
+}
+
+// A report may read for seconds: the next one waits for its turn, and nobody else for either.
+func TestVorlauffrist_makes_one_report_at_a_time(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, func(s *settings) {
+		s.handler = func(o api.Options) http.Handler { return api.NewImpatientHandler(o, 10*time.Millisecond, time.Minute) }
+	})
+	held, err := b.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := held.Exec(t.Context(), `LOCK TABLE sperr_orders`); err != nil {
+		t.Fatal(err)
+	}
+	var first sync.WaitGroup
+	first.Go(func() { wantStatus(t, b.get(t, vorlauffrist+"?monat=2026-09"), http.StatusOK) })
+	b.awaitLocked(t)
+	wantProblem(t, b.get(t, vorlauffrist+"?monat=2026-09"), http.StatusServiceUnavailable, "unavailable")
+	wantStatus(t, b.get(t, rejects), http.StatusOK)
+	if err := held.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	first.Wait()
+	wantStatus(t, b.get(t, vorlauffrist+"?monat=2026-09"), http.StatusOK)
 }

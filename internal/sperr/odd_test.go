@@ -93,6 +93,25 @@ func TestAnOddRequestedDateIsDue(t *testing.T) {
 	}
 }
 
+// What is counted as overdue is what is announced: a day that no calendar has is neither.
+func TestAnOddWindowIsNotCountedAsOver(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, due := range []string{"-infinity", "0044-03-15 BC", "0001-01-01", "2026-09-02", "2026-09-03", "infinity"} {
+		b.exec(t, `INSERT INTO sperr_orders (tenant, malo_id, lf_mp_id, order_type, ausfuehrung_faellig_am)
+			VALUES ($1, 'm', 'l', 'sperrung', $2::date)`, testTenant, due)
+	}
+	counted, err := b.repo.Stats(t.Context(), day("2026-09-03"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.scanAll(t)
+	announced := column[int64](t, b.pool, `SELECT count(*) FROM sperr_orders WHERE ausfuehrung_eskaliert_at IS NOT NULL`)[0]
+	if counted.FristUeberschritten != 2 || announced != 2 {
+		t.Errorf("%d are counted and %d announced, want 2", counted.FristUeberschritten, announced)
+	}
+}
+
 func TestAWalkIsExactAmongOddMoments(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

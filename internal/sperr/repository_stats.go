@@ -43,7 +43,7 @@ const countOrders = `
 			count(*) AS pending,
 			count(*) FILTER (WHERE COALESCE(ausfuehrung_am, fruehestens_am) < @today::date) AS overdue_pending,
 			count(*) FILTER (WHERE ausfuehrung_am < @today::date) AS fixtermin_verpasst,
-			count(*) FILTER (WHERE ausfuehrung_faellig_am < @today::date) AS frist_ueberschritten,
+			count(*) FILTER (WHERE ausfuehrung_faellig_am < @today::date AND ausfuehrung_faellig_am >= '0001-01-01') AS frist_ueberschritten,
 			count(*) FILTER (WHERE vorlauffrist_eingehalten = false) AS verletzt
 		FROM sperr_orders
 		WHERE tenant = @tenant AND status = 'pending'
