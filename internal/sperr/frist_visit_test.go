@@ -1,0 +1,58 @@
+package sperr
+
+import (
+	"strings"
+	"testing"
+
+	"sperrd/internal/werktag"
+)
+
+func TestExplainOrder_judges_the_visit_that_is_asked_about(t *testing.T) {
+	t.Parallel()
+	movable := fristOrder(TypeSperrung, "2026-08-20", fristFrom("2026-09-02"))
+	appointed := fristOrder(TypeSperrung, "2026-08-20", fristFixed("2026-09-07"))
+	for _, c := range []struct {
+		order  Order
+		visit  string
+		window string
+		notes  []string
+	}{
+		{movable, "2026-09-01", "false", []string{"liegt zurück", "vor dem Sperrtermin, den der LF verlangt: 2026-09-02", "frühestens der 2026-09-11"}},
+		{movable, "2026-09-02", "true", []string{"liegt zurück"}},
+		{movable, "2026-09-05", "true", []string{"Kein Werktag: Samstag.", "Nur mit genereller Zustimmung"}},
+		{movable, "2026-09-10", "true", []string{"frühestens der 2026-09-11"}},
+		{movable, "2026-09-11", "false", []string{"nach dem letzten Tag der Ausführungsfrist: 2026-09-10"}},
+		{appointed, "2026-09-07", "true", nil},
+		{appointed, "2026-09-08", "true", []string{"Der Sperrtermin ist fest", "2026-09-07"}},
+		{fristOrder(TypeSperrung, "2026-08-20"), "2026-09-14", "unknown", []string{"trägt keinen Sperrtermin"}},
+		{fristOrder(TypeEntsperrung, "2026-08-20"), "2026-09-14", "unknown", []string{"kein Fenster"}},
+		{fristOrder(TypeSperrung, "2026-08-20", fristFrom("2026-09-02"), fristClosed(StatusCancelled, "")), "2026-09-03", "true", []string{"nicht mehr offen (cancelled)"}},
+	} {
+		v := ExplainOrder(werktag.BDEW(), c.order, fristToday, ptr(day(c.visit))).Visit
+		window := map[bool]string{true: "true", false: "false"}[v.InWindow != nil && *v.InWindow]
+		if v.InWindow == nil {
+			window = "unknown"
+		}
+		if window != c.window || (len(c.notes) == 0) != (v.Note == nil) {
+			t.Errorf("visit %s: in the window %s, note %q; want %s", c.visit, window, text(v.Note), c.window)
+		}
+		for _, want := range c.notes {
+			if !strings.Contains(text(v.Note), want) {
+				t.Errorf("visit %s: note %q does not say %q", c.visit, text(v.Note), want)
+			}
+		}
+	}
+	if a := ExplainOrder(werktag.BDEW(), movable, fristToday, nil); a.Visit != nil || a.Datum != nil {
+		t.Errorf("nobody has asked, and %+v", a)
+	}
+}
+
+// The window is the one that the order carries, not the one of a calendar changed since.
+func TestExplainOrder_measures_the_visit_on_the_stored_window(t *testing.T) {
+	t.Parallel()
+	o := fristOrder(TypeSperrung, "2026-08-20", fristFrom("2026-09-02"))
+	changed := werktag.BDEW().With([]werktag.Date{day("2026-09-09")})
+	if v := ExplainOrder(changed, o, fristToday, ptr(day("2026-09-11"))).Visit; *v.InWindow {
+		t.Errorf("a visit after the stored day is in the window: %s", text(v.Note))
+	}
+}
