@@ -50,3 +50,21 @@ func TestExplainOrder_says_on_what_the_Anfrage_hangs(t *testing.T) {
 		}
 	}
 }
+
+func TestExplainOrder_promises_no_Sperrtermin_that_no_Zustimmung_allows(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		t0, visit string
+		hangs     bool
+	}{
+		{"2026-09-04", "2026-09-04", true},
+		{"2026-09-01", "2026-09-02", false}, // in the past
+		{"2026-10-01", "2026-09-04", false}, // before T0
+	} {
+		o := fristOrder(TypeSperrung, "2026-08-20", fristFrom(c.t0))
+		f := fristOf(t, ExplainOrder(werktag.BDEW(), o, fristToday, ptr(day(c.visit))), FristAnfrageMSB)
+		if note := text(f.Note); !strings.Contains(note, "Der Tag ist vorbei") || strings.Contains(note, "nicht mehr zu halten") != c.hangs {
+			t.Errorf("T0 %s, visit %s: note %q; hangs on the Zustimmung: want %t", c.t0, c.visit, note, c.hangs)
+		}
+	}
+}

@@ -56,7 +56,7 @@ type orderFristen struct {
 	today, visit, t0 werktag.Date
 	fixed            bool         // termingebunden: nobody moves the Sperrtermin
 	due              werktag.Date // the last day of the execution window
-	floor            werktag.Date // the earliest Sperrtermin without a Zustimmung
+	floor            werktag.Date // the earliest Sperrtermin without a Zustimmung, whatever T0 is
 	fristen          []Frist
 }
 
@@ -64,6 +64,12 @@ func (e *orderFristen) add(f Frist) { e.fristen = append(e.fristen, f) }
 
 // movable reports whether the Sperrtermin is still to be set.
 func (e *orderFristen) movable() bool { return e.order.Status == StatusPending && !e.fixed }
+
+// open reports whether day can be a Sperrtermin at all. A generelle Zustimmung of the MSB
+// spares the Anfrage and its answer; it allows no visit before T0 and none in the past.
+func (e *orderFristen) open(day werktag.Date) bool {
+	return !day.Before(e.t0) && !day.Before(e.today)
+}
 
 const noSperrtermin = "Der Auftrag trägt keinen Sperrtermin, von dem an gezählt werden könnte."
 
@@ -74,9 +80,9 @@ func (e *orderFristen) sperrung() {
 	}
 	e.add(e.anfrage())
 	if e.movable() {
-		ohne := e.untergrenze(FristSperrterminOhneZustimmung)
-		e.floor = dayOrZero(ohne.Datum)
-		e.add(ohne)
+		// Not the one that is told, which T0 may lift: no Zustimmung moves T0.
+		e.floor, _ = SperrterminUntergrenze(e.cal, e.today)
+		e.add(e.untergrenze(FristSperrterminOhneZustimmung))
 		e.add(e.untergrenze(FristSperrterminMitZustimmung))
 	}
 }
@@ -158,7 +164,11 @@ func (e *orderFristen) anfrage() Frist {
 		f.note("Ein späterer Sperrtermin gibt der Anfrage mehr Zeit.")
 	}
 	if e.order.Status == StatusPending && f.Datum != nil && f.Datum.Before(e.today) {
-		f.note("Der Tag ist vorbei: ohne generelle Zustimmung ist dieser Sperrtermin nicht mehr zu halten.")
+		if e.open(sperrtermin) {
+			f.note("Der Tag ist vorbei: ohne generelle Zustimmung ist dieser Sperrtermin nicht mehr zu halten.")
+		} else {
+			f.note("Der Tag ist vorbei.")
+		}
 	}
 	return f
 }

@@ -22,7 +22,7 @@ func (e *orderFristen) judgeVisit() *FristVisit {
 	} else {
 		v.InWindow = e.inWindow(note)
 	}
-	if !e.floor.IsZero() && e.visit.Before(e.floor) {
+	if e.open(e.visit) && e.visit.Before(e.floor) {
 		note("Nur mit genereller Zustimmung des MSB: ohne sie ist frühestens der %s möglich.", e.floor)
 	}
 	return v

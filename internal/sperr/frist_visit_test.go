@@ -17,7 +17,7 @@ func TestExplainOrder_judges_the_visit_that_is_asked_about(t *testing.T) {
 		window string
 		notes  []string
 	}{
-		{movable, "2026-09-01", "false", []string{"liegt zurück", "vor dem Sperrtermin, den der LF verlangt: 2026-09-02", "frühestens der 2026-09-11"}},
+		{movable, "2026-09-01", "false", []string{"liegt zurück", "vor dem Sperrtermin, den der LF verlangt: 2026-09-02"}},
 		{movable, "2026-09-02", "true", []string{"liegt zurück"}},
 		{movable, "2026-09-05", "true", []string{"Kein Werktag: Samstag.", "Nur mit genereller Zustimmung"}},
 		{movable, "2026-09-10", "true", []string{"frühestens der 2026-09-11"}},
@@ -54,5 +54,39 @@ func TestExplainOrder_measures_the_visit_on_the_stored_window(t *testing.T) {
 	changed := werktag.BDEW().With([]werktag.Date{day("2026-09-09")})
 	if v := ExplainOrder(changed, o, fristToday, ptr(day("2026-09-11"))).Visit; *v.InWindow {
 		t.Errorf("a visit after the stored day is in the window: %s", text(v.Note))
+	}
+}
+
+// A generelle Zustimmung spares the Anfrage and its answer. It allows no visit before T0 and
+// none in the past, and where T0 lies behind the 6 WT nothing hangs on it.
+func TestExplainOrder_names_the_Zustimmung_where_the_visit_hangs_on_it_alone(t *testing.T) {
+	t.Parallel()
+	const sentence = "Nur mit genereller Zustimmung des MSB: ohne sie ist frühestens der 2026-09-11 möglich."
+	for _, c := range []struct {
+		t0    string // empty: undated
+		visit string
+		hangs bool
+	}{
+		{"2026-09-01", "2026-09-02", false},
+		{"2026-09-01", "2026-09-03", true},
+		{"2026-09-01", "2026-09-10", true},
+		{"2026-09-01", "2026-09-11", false},
+		{"2026-09-07", "2026-09-04", false},
+		{"2026-09-07", "2026-09-07", true},
+		{"2026-10-01", "2026-09-10", false},
+		{"2026-10-01", "2026-09-15", false},
+		{"2026-10-01", "2026-09-30", false},
+		{"2026-10-01", "2026-10-01", false},
+		{"", "2026-09-10", true},
+		{"", "2026-09-11", false},
+	} {
+		o := fristOrder(TypeSperrung, "2026-08-20")
+		if c.t0 != "" {
+			o = fristOrder(TypeSperrung, "2026-08-20", fristFrom(c.t0))
+		}
+		v := ExplainOrder(werktag.BDEW(), o, fristToday, ptr(day(c.visit))).Visit
+		if strings.Contains(text(v.Note), sentence) != c.hangs || strings.Contains(text(v.Note), "Zustimmung") != c.hangs {
+			t.Errorf("T0 %s, visit %s: note %q; hangs on the Zustimmung: want %t", c.t0, c.visit, text(v.Note), c.hangs)
+		}
 	}
 }
