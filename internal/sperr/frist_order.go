@@ -56,6 +56,7 @@ type orderFristen struct {
 	today, visit, t0 werktag.Date
 	fixed            bool         // termingebunden: nobody moves the Sperrtermin
 	due              werktag.Date // the last day of the execution window
+	unstored         bool         // the order carries no such day, due is the calendar's
 	floor            werktag.Date // the earliest Sperrtermin without a Zustimmung, whatever T0 is
 	fristen          []Frist
 }
@@ -111,7 +112,7 @@ func (e *orderFristen) ausfuehrung() Frist {
 	}
 	f.carried(dayOrZero(e.order.AusfuehrungFaelligAm))
 	if e.due = dayOrZero(f.Stored); e.due.IsZero() {
-		e.due = dayOrZero(f.Datum)
+		e.due, e.unstored = dayOrZero(f.Datum), true
 	}
 	return f
 }
@@ -224,6 +225,7 @@ func (f *Frist) carried(day werktag.Date) {
 	if day.IsZero() {
 		if f.Datum != nil {
 			f.note("Der Auftrag trägt dafür keinen Tag; der Dienst rechnet mit keinem.")
+			f.MissedFrom = nil
 		}
 		return
 	}

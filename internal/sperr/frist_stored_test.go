@@ -47,7 +47,7 @@ func TestExplainOrder_says_what_the_order_does_not_carry(t *testing.T) {
 	o.AusfuehrungFaelligAm, o.VorlauffristSpaetesterUT, o.VorlauffristEingehalten, o.Uebertragungstag = nil, nil, nil, nil
 	a := ExplainOrder(werktag.BDEW(), o, fristToday, nil)
 	for _, art := range []FristArt{FristAusfuehrung, FristVorlauf} {
-		if f := fristOf(t, a, art); f.Stored != nil || !strings.Contains(text(f.Note), "trägt dafür keinen Tag") {
+		if f := fristOf(t, a, art); f.Stored != nil || f.MissedFrom != nil || f.Datum == nil || !strings.Contains(text(f.Note), "trägt dafür keinen Tag") {
 			t.Errorf("%s: %+v, note %s", art, f, text(f.Note))
 		}
 	}

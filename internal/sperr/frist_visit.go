@@ -5,7 +5,7 @@ func (e *orderFristen) judgeVisit() *FristVisit {
 	v := &FristVisit{}
 	note := func(format string, args ...any) { v.Note = sentenceAdded(v.Note, format, args...) }
 	if e.order.Status != StatusPending {
-		note("Der Auftrag ist nicht mehr offen (%s): ein Besuch ändert nichts an seinen Fristen.", e.order.Status)
+		note("Der Auftrag ist nicht mehr offen (%s): ein Besuch ändert nichts an seinen Fristen.", e.order.Status.abschluss())
 	}
 	if reason := e.cal.Reason(e.visit); reason != "" {
 		note("Kein Werktag: %s. Ein Besuch ist auch dann möglich.", reason)
@@ -28,11 +28,28 @@ func (e *orderFristen) judgeVisit() *FristVisit {
 	return v
 }
 
+// abschluss says in German how an order came to its end.
+func (s Status) abschluss() string {
+	switch s {
+	case StatusExecuted:
+		return "ausgeführt"
+	case StatusFailed:
+		return "gescheitert"
+	case StatusCancelled:
+		return "storniert"
+	default:
+		return string(s)
+	}
+}
+
 // inWindow is nil where nobody knows when the window ends.
 func (e *orderFristen) inWindow(note func(format string, args ...any)) *bool {
 	if e.due.IsZero() {
 		note("Das Ende der Ausführungsfrist ist nicht bekannt.")
 		return nil
+	}
+	if e.unstored {
+		note("Der Auftrag trägt kein Ende der Ausführungsfrist; vom Kalender her ist es der %s.", e.due)
 	}
 	switch {
 	case e.visit.Before(e.t0):

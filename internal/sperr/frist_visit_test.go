@@ -26,7 +26,9 @@ func TestExplainOrder_judges_the_visit_that_is_asked_about(t *testing.T) {
 		{appointed, "2026-09-08", "true", []string{"Der Sperrtermin ist fest", "2026-09-07"}},
 		{fristOrder(TypeSperrung, "2026-08-20"), "2026-09-14", "unknown", []string{"trägt keinen Sperrtermin"}},
 		{fristOrder(TypeEntsperrung, "2026-08-20"), "2026-09-14", "unknown", []string{"kein Fenster"}},
-		{fristOrder(TypeSperrung, "2026-08-20", fristFrom("2026-09-02"), fristClosed(StatusCancelled, "")), "2026-09-03", "true", []string{"nicht mehr offen (cancelled)"}},
+		{fristOrder(TypeSperrung, "2026-08-20", fristFrom("2026-09-02"), fristClosed(StatusCancelled, "")), "2026-09-03", "true", []string{"nicht mehr offen (storniert)"}},
+		{fristOrder(TypeSperrung, "2026-08-20", fristClosed(StatusExecuted, "2026-09-02T10:00:00Z")), "2026-09-03", "unknown", []string{"nicht mehr offen (ausgeführt)"}},
+		{fristOrder(TypeSperrung, "2026-08-20", fristClosed(StatusFailed, "2026-09-02T10:00:00Z")), "2026-09-03", "unknown", []string{"nicht mehr offen (gescheitert)"}},
 	} {
 		v := ExplainOrder(werktag.BDEW(), c.order, fristToday, ptr(day(c.visit))).Visit
 		window := map[bool]string{true: "true", false: "false"}[v.InWindow != nil && *v.InWindow]
@@ -54,6 +56,22 @@ func TestExplainOrder_measures_the_visit_on_the_stored_window(t *testing.T) {
 	changed := werktag.BDEW().With([]werktag.Date{day("2026-09-09")})
 	if v := ExplainOrder(changed, o, fristToday, ptr(day("2026-09-11"))).Visit; *v.InWindow {
 		t.Errorf("a visit after the stored day is in the window: %s", text(v.Note))
+	}
+}
+
+func TestExplainOrder_says_when_the_window_is_that_of_the_calendar_alone(t *testing.T) {
+	t.Parallel()
+	const sentence = "Der Auftrag trägt kein Ende der Ausführungsfrist; vom Kalender her ist es der 2026-09-10."
+	o := fristOrder(TypeSperrung, "2026-08-20", fristFrom("2026-09-02"))
+	for visit, in := range map[string]bool{"2026-09-10": true, "2026-09-11": false} {
+		if v := ExplainOrder(werktag.BDEW(), o, fristToday, ptr(day(visit))).Visit; strings.Contains(text(v.Note), "vom Kalender her") {
+			t.Errorf("the order carries the day, and visit %s: note %q", visit, text(v.Note))
+		}
+		bare := o
+		bare.AusfuehrungFaelligAm = nil
+		if v := ExplainOrder(werktag.BDEW(), bare, fristToday, ptr(day(visit))).Visit; *v.InWindow != in || !strings.Contains(text(v.Note), sentence) {
+			t.Errorf("the order carries no day, and visit %s: in the window %t, note %q", visit, *v.InWindow, text(v.Note))
+		}
 	}
 }
 
