@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
-
-	"github.com/google/uuid"
 
 	"sperrd/internal/config"
 	"sperrd/internal/sperr"
@@ -27,12 +24,12 @@ type fristCommand struct {
 func (c fristCommand) Validate() error {
 	if c.Datum != nil {
 		day, err := werktag.ParseDate(*c.Datum)
-		if err != nil || day.Year() < werktag.FirstYear || day.Year() > werktag.LastYear {
+		if err != nil || !day.InCalendar() {
 			return fmt.Errorf("--datum must be a day of the years %d to %d, written YYYY-MM-DD", werktag.FirstYear, werktag.LastYear)
 		}
 	}
 	if c.Art != nil && !sperr.FristArt(*c.Art).Valid() {
-		return errors.New("--art must be one of " + fristArten())
+		return errors.New("--art must be one of " + sperr.FristArtenText())
 	}
 	if c.Order == nil {
 		return nil
@@ -40,18 +37,10 @@ func (c fristCommand) Validate() error {
 	if c.Art != nil {
 		return errors.New("--art does not go with --order, which has the Fristen that apply to it")
 	}
-	if _, err := uuid.Parse(*c.Order); err != nil {
-		return fmt.Errorf("--order: %q is no id of an order", *c.Order)
+	if _, err := parseOrderID(*c.Order); err != nil {
+		return fmt.Errorf("--order: %w", err)
 	}
 	return nil
-}
-
-func fristArten() string {
-	var names []string
-	for _, art := range sperr.FristArten() {
-		names = append(names, string(art))
-	}
-	return strings.Join(names, ", ")
 }
 
 // Run prints a block for each Frist.
@@ -88,7 +77,7 @@ func (c fristCommand) day() *werktag.Date {
 }
 
 func (c fristCommand) ofOrder(ctx context.Context, p *process) error {
-	id, err := uuid.Parse(*c.Order)
+	id, err := parseOrderID(*c.Order)
 	if err != nil {
 		return usageError{err}
 	}

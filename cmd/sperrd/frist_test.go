@@ -88,6 +88,9 @@ func TestFrist_mistakes_end_with_2(t *testing.T) {
 		{"--art", "storno"},
 		{"--order", ""},
 		{"--order", "x"},
+		{"--order", "urn:uuid:" + queueID(1)},
+		{"--order", "{" + queueID(1) + "}"},
+		{"--order", strings.ReplaceAll(queueID(1), "-", "")},
 		{"--order", queueID(1), "--art", "iftsta"},
 		{"extra"},
 	} {

@@ -86,9 +86,9 @@ func (c iftstaResetCommand) Validate() error {
 func (c iftstaResetCommand) ids() ([]uuid.UUID, error) {
 	var ids []uuid.UUID
 	for _, text := range c.Orders {
-		id, err := uuid.Parse(text)
+		id, err := parseOrderID(text)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no id of an order", text)
+			return nil, err
 		}
 		ids = append(ids, id)
 	}

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"sperrd/internal/sperr"
 )
 
 // The exit codes of every command, health excepted.
@@ -80,7 +82,7 @@ func run(ctx context.Context, p process) int {
 	parser, err := kong.New(&line,
 		kong.Name("sperrd"),
 		kong.Description("Work queue of a Netzbetreiber for Sperrungen and Entsperrungen."),
-		kong.Vars{"fristArten": fristArten()},
+		kong.Vars{"fristArten": sperr.FristArtenText()},
 		kong.Writers(p.stdout, p.stderr),
 		kong.Exit(func(int) { helped = true }), // kong exits after --help, which is not its business here
 		kong.BindTo(ctx, (*context.Context)(nil)),

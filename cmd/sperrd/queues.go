@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"sperrd/internal/config"
@@ -73,6 +74,16 @@ func queueError(err error) error {
 		return usageError{fmt.Errorf("--reason: %w", err)}
 	}
 	return databaseError(err)
+}
+
+// parseOrderID reads an id in the form that the lists and the REST interface give it;
+// uuid.Parse takes others too.
+func parseOrderID(text string) (uuid.UUID, error) {
+	id, err := uuid.Parse(text)
+	if err != nil || len(text) != len(uuid.Nil.String()) {
+		return uuid.Nil, fmt.Errorf("%q is no id of an order", text)
+	}
+	return id, nil
 }
 
 // lineLimit is how many rows a list shows, at most.

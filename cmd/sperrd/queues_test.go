@@ -57,7 +57,7 @@ func TestQueues_mistakes_in_the_command_line_change_nothing_and_end_with_2(t *te
 	const id = "0b7c1e2a-1111-4000-8000-000000000001"
 	for _, line := range []string{
 		"iftsta", "iftsta reset", "iftsta reset --stuck " + id, "iftsta reset " + id + " x", "iftsta reset --reason why",
-		"iftsta list --limit 0", "iftsta list --limit 10001", "iftsta list " + id,
+		"iftsta reset urn:uuid:" + id, "iftsta reset {" + id + "}", "iftsta list --limit 0", "iftsta list --limit 10001", "iftsta list " + id,
 		"outbox", "outbox requeue", "outbox requeue --all x", "outbox list --limit -1", "outbox list x",
 	} {
 		// A configuration that is missing would be told of, were it looked for.

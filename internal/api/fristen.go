@@ -1,9 +1,7 @@
 package api
 
 import (
-	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/go-chi/chi/v5"
 
@@ -19,13 +17,13 @@ func (s *server) handleFristen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	datum, err := p.datum()
+	datum, err := p.calendarDatum()
 	if err != nil {
 		return err
 	}
 	art := sperr.FristArt(p["art"])
 	if art != "" && !art.Valid() {
-		return fieldFault(errInvalidParameter, "art", "must be one of "+artenText())
+		return fieldFault(errInvalidParameter, "art", "must be one of "+sperr.FristArtenText())
 	}
 	day := werktag.BerlinDay(s.Now())
 	if datum != nil {
@@ -46,7 +44,7 @@ func (s *server) handleOrderFristen(w http.ResponseWriter, r *http.Request) erro
 		return err
 	}
 	noteOrder(r, id)
-	visit, err := p.datum()
+	visit, err := p.calendarDatum()
 	if err != nil {
 		return err
 	}
@@ -58,26 +56,4 @@ func (s *server) handleOrderFristen(w http.ResponseWriter, r *http.Request) erro
 	}
 	today := werktag.BerlinDay(s.Now())
 	return writeJSON(w, http.StatusOK, sperr.ExplainOrder(s.Service.Calendar, order, today, visit))
-}
-
-// datum is the day asked about, nil if none is: one that the calendar can count from.
-func (p parameters) datum() (*werktag.Date, error) {
-	text, given := p["datum"]
-	if !given {
-		return nil, nil
-	}
-	day, err := werktag.ParseDate(text)
-	if err != nil || day.Year() < werktag.FirstYear || day.Year() > werktag.LastYear {
-		return nil, fieldFault(errInvalidParameter, "datum",
-			fmt.Sprintf("must be a day of the years %d to %d, written YYYY-MM-DD", werktag.FirstYear, werktag.LastYear))
-	}
-	return &day, nil
-}
-
-func artenText() string {
-	var names []string
-	for _, art := range sperr.FristArten() {
-		names = append(names, string(art))
-	}
-	return strings.Join(names, ", ")
 }

@@ -24,11 +24,13 @@ func (s *server) handlePruefschritte(w http.ResponseWriter, r *http.Request) err
 	if outcome != "" && outcome != sperr.StatusExecuted && outcome != sperr.StatusFailed {
 		return fieldFault(errInvalidParameter, "outcome", fmt.Sprintf("must be %s or %s", sperr.StatusExecuted, sperr.StatusFailed))
 	}
+	datum, err := p.datum()
+	if err != nil {
+		return err
+	}
 	day := werktag.BerlinDay(s.Now())
-	if text, given := p["datum"]; given {
-		if day, err = werktag.ParseDate(text); err != nil {
-			return fieldFault(errInvalidParameter, "datum", "must be a day of the calendar in the form YYYY-MM-DD")
-		}
+	if datum != nil {
+		day = *datum
 	}
 	list, err := sperr.Pruefschritte(day, orderType, outcome)
 	if err != nil {

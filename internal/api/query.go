@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -8,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"sperrd/internal/werktag"
 )
 
 const (
@@ -61,6 +64,29 @@ func (p parameters) limit() (int, error) {
 		return 0, fieldFault(errInvalidParameter, "limit", "must be at least 1")
 	}
 	return min(n, maxLimit), nil
+}
+
+// datum is the day asked about, nil if none is.
+func (p parameters) datum() (*werktag.Date, error) {
+	return p.day("must be a day, written YYYY-MM-DD", func(werktag.Date) bool { return true })
+}
+
+// calendarDatum is datum where the calendar must be able to count from it.
+func (p parameters) calendarDatum() (*werktag.Date, error) {
+	must := fmt.Sprintf("must be a day of the years %d to %d, written YYYY-MM-DD", werktag.FirstYear, werktag.LastYear)
+	return p.day(must, werktag.Date.InCalendar)
+}
+
+func (p parameters) day(must string, good func(werktag.Date) bool) (*werktag.Date, error) {
+	text, given := p["datum"]
+	if !given {
+		return nil, nil
+	}
+	day, err := werktag.ParseDate(text)
+	if err != nil || !good(day) {
+		return nil, fieldFault(errInvalidParameter, "datum", must)
+	}
+	return &day, nil
 }
 
 // linkNext points at the next page of a list, with everything this one was asked for.

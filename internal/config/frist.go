@@ -59,7 +59,7 @@ func (d *document) extraHoliday(key string, raw any) (day werktag.Date, ok bool)
 	switch {
 	case err != nil:
 		d.report(key, "must be a day that exists, written YYYY-MM-DD")
-	case day.Year() < werktag.FirstYear || day.Year() > werktag.LastYear:
+	case !day.InCalendar():
 		d.report(key, "must lie in the years of the calendar, %d to %d", werktag.FirstYear, werktag.LastYear)
 	default:
 		return day, true

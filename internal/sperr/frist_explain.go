@@ -133,7 +133,7 @@ func sentenceAdded(note *string, format string, args ...any) *string {
 // notCounted says why there is no Frist from day: the calendar knows nothing there, and
 // a Frist is never guessed.
 func notCounted(day werktag.Date) string {
-	if outsideCalendar(day) != "" {
+	if !day.InCalendar() {
 		return fmt.Sprintf("Nicht gezählt: %s liegt außerhalb des Kalenders, der %d bis %d kennt.", day, werktag.FirstYear, werktag.LastYear)
 	}
 	return fmt.Sprintf("Nicht gezählt: die Frist von %s führt aus dem Kalender hinaus, der %d bis %d kennt.", day, werktag.FirstYear, werktag.LastYear)

@@ -2,6 +2,7 @@ package sperr
 
 import (
 	"fmt"
+	"strings"
 
 	"sperrd/internal/werktag"
 )
@@ -120,6 +121,15 @@ func FristArten() []FristArt {
 		arten[i] = r.art
 	}
 	return arten
+}
+
+// FristArtenText lists FristArten as a message does, with commas between them.
+func FristArtenText() string {
+	names := make([]string, len(fristRegister))
+	for i, r := range fristRegister {
+		names[i] = string(r.art)
+	}
+	return strings.Join(names, ", ")
 }
 
 // Valid reports whether a is one of the clocks.

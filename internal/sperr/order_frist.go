@@ -41,8 +41,8 @@ func countedFrist(name string, day werktag.Date, err error) (*werktag.Date, []st
 // outsideCalendar says why a day cannot be a requested date: no Frist can be
 // counted from it. It is empty for a day the calendar knows.
 func outsideCalendar(day werktag.Date) string {
-	if day.Year() < werktag.FirstYear || day.Year() > werktag.LastYear {
-		return fmt.Sprintf("is outside the calendar, which knows %d to %d", werktag.FirstYear, werktag.LastYear)
+	if day.InCalendar() {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("is outside the calendar, which knows %d to %d", werktag.FirstYear, werktag.LastYear)
 }

@@ -16,7 +16,7 @@ type Monat struct{ first werktag.Date }
 // ParseMonat reads YYYY-MM; ok is false for what is no month of the calendar's years.
 func ParseMonat(text string) (m Monat, ok bool) {
 	first, err := werktag.ParseDate(text + "-01")
-	if err != nil || outsideCalendar(first) != "" {
+	if err != nil || !first.InCalendar() {
 		return Monat{}, false
 	}
 	return Monat{first}, true

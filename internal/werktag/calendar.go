@@ -82,6 +82,10 @@ func (c *Calendar) With(days []Date) *Calendar {
 	return calendarOf(holidays)
 }
 
+// InCalendar reports whether d lies in FirstYear to LastYear, of which alone every
+// calendar knows. The zero Date does not.
+func (d Date) InCalendar() bool { return d.year >= FirstYear && d.year <= LastYear }
+
 func firstDay() Date { return NewDate(FirstYear, time.January, 1) }
 
 // index returns the place of d among the days of the calendar.
@@ -89,7 +93,7 @@ func (c *Calendar) index(d Date) (int, error) {
 	switch {
 	case d.IsZero():
 		return 0, fmt.Errorf("no date: %w", ErrOutsideCalendar)
-	case d.year < FirstYear || d.year > LastYear:
+	case !d.InCalendar():
 		return 0, fmt.Errorf("%s: %w", d, ErrOutsideCalendar)
 	}
 	return d.dayNumber() - firstDay().dayNumber(), nil

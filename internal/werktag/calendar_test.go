@@ -75,6 +75,19 @@ func TestHolidays_are_exactly_the_pinned_table(t *testing.T) {
 	}
 }
 
+func TestInCalendar_is_what_the_calendar_counts(t *testing.T) {
+	t.Parallel()
+	for _, d := range []Date{
+		{},
+		day(t, "0001-01-01"), day(t, "2018-12-31"), day(t, "2019-01-01"), day(t, "2026-08-31"), day(t, "2035-12-31"),
+		day(t, "2036-01-01"), day(t, "9999-12-31"),
+	} {
+		if _, err := BDEW().IsWerktag(d); d.InCalendar() != (err == nil) || d.InCalendar() != (d.Year() >= 2019 && d.Year() <= 2035) {
+			t.Errorf("%q is in the calendar: %t, counting says %v", d, d.InCalendar(), err)
+		}
+	}
+}
+
 func TestHolidays_say_why_they_count(t *testing.T) {
 	t.Parallel()
 	for _, row := range bdewHolidays {
