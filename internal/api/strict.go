@@ -12,9 +12,9 @@ import (
 )
 
 // look reads raw as one JSON value and returns it without a byte order mark, without
-// blanks and with the shortest spelling of each string. Not UTF-8, anything behind the value, and an
-// object that has two members of one name, also when only their case differs, are
-// faults: one reader would take the first, another the last.
+// blanks and with the shortest spelling of each string. Not UTF-8, anything behind the
+// value, and an object that has two members of one name, also when only their case
+// differs, are faults: one reader would take the first, another the last.
 func look(raw []byte) (jsontext.Value, error) {
 	raw = withoutMark(raw)
 	value := jsontext.Value(bytes.Clone(raw))

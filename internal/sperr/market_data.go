@@ -3,10 +3,8 @@ package sperr
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
-	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
@@ -87,35 +85,6 @@ func (d marketData) treffpunkt() (t Treffpunkt, warnings []string) {
 		}
 	}
 	return t, warnings
-}
-
-// eventPID is the Pruefidentifikator and the place it was found in: the attribute
-// makopid, else data.pid, else nowhere. A makopid of 0 means that the ORDERS had none
-// and does not fall back.
-func eventPID(e event.Event, data marketData) (pid int, field string, err error) {
-	if value, ok := e.Extensions()["makopid"]; ok {
-		pid, err = parsePID(fmt.Sprint(value))
-		return pid, "makopid", err
-	}
-	if _, ok := data.scalar("pid"); !ok {
-		return 0, "", nil
-	}
-	pid, err = data.pid()
-	return pid, "data.pid", err
-}
-
-func parsePID(s string) (int, error) {
-	if s == "" || len(s) > 9 || !digits(s, len(s)) {
-		return 0, fmt.Errorf("%q is no Pruefidentifikator", truncate(s, 20))
-	}
-	return strconv.Atoi(s)
-}
-
-func extension(e event.Event, name string) string {
-	if v, ok := e.Extensions()[name]; ok {
-		return fmt.Sprint(v)
-	}
-	return ""
 }
 
 // canonicalProcess lower-cases a UUID, so that one process has one spelling; any
