@@ -123,7 +123,7 @@ func (s *story) expectCounted(f frist, anchor werktag.Date, werktage int) {
 	}
 	s.expect(s.is(f.Datum, want), "%s is %v, not %s", f.Art, shown(f.Datum), want)
 	s.expectDays(f, want, n)
-	s.expect(strings.HasPrefix(f.Paragraph, "GPKE Teil 2 § "), "%s names no paragraph: %q", f.Art, f.Paragraph)
+	s.expect(strings.HasPrefix(f.Paragraph, "GPKE Teil 2 § "), "%s is without a paragraph: %q", f.Art, f.Paragraph)
 	s.note("%s: %s, which is %s (%s), %s", f.Art, want, f.Rule, anchor, f.Paragraph)
 	s.note("not counted: %s", skipped(f))
 }

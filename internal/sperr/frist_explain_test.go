@@ -123,7 +123,7 @@ func TestExplanation_says_how_each_clock_runs(t *testing.T) {
 		FristVorlaufTermingebunden:     {"2026-08-13", "2026-08-13T22:00:00Z", "backward", "12 WT vor dem festen Sperrtermin", "GPKE Teil 2 § 3.5.1.2 Nr. 1"},
 		FristAnfrageMSB:                {"2026-08-26", "2026-08-26T22:00:00Z", "backward", "3 WT vor dem Sperrtermin", "GPKE Teil 2 § 3.5.1.2 Nr. 3"},
 		FristAntwortMSB:                {"2026-09-03", "2026-09-03T22:00:00Z", "forward", "3 WT nach dem ÜT der Anfrage", "GPKE Teil 2 § 3.5.1.2, Antwort auf Nr. 3"},
-		FristSperrterminOhneZustimmung: {"2026-09-08", "", "forward", "6 WT nach heute", "GPKE Teil 2 § 3.5.1.2 Nr. 2"},
+		FristSperrterminOhneZustimmung: {"2026-09-08", "", "forward", "6 WT nach dem Tag der Festlegung", "GPKE Teil 2 § 3.5.1.2 Nr. 2"},
 		FristSperrterminMitZustimmung:  {"2026-08-31", "", "none", "kein Vorlauf: der Tag selbst", "GPKE Teil 2 § 3.5.1.2 Nr. 2"},
 	}
 	got := map[FristArt][]string{}

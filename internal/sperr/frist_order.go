@@ -166,7 +166,7 @@ func (e *orderFristen) anfrage() Frist {
 	}
 	if e.order.Status == StatusPending && f.Datum != nil && f.Datum.Before(e.today) {
 		if e.open(sperrtermin) {
-			f.note("Der Tag ist vorbei: ohne generelle Zustimmung ist dieser Sperrtermin nicht mehr zu halten.")
+			f.note("Der Tag ist vorbei: ohne generelle Zustimmung ist dieser Sperrtermin nicht zu halten, wenn die Anfrage nicht schon gestellt ist.")
 		} else {
 			f.note("Der Tag ist vorbei.")
 		}

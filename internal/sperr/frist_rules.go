@@ -32,11 +32,12 @@ const (
 	FristNone     FristDirection = "none"
 )
 
-// The anchors and paragraphs that an order can change.
+// The anchors and paragraphs that more than one place names.
 const (
 	anchorFruehestens = "frühestmöglicher Sperrtermin"
 	anchorFest        = "fester Sperrtermin"
 	anchorGefragt     = "gefragter Sperrtermin"
+	anchorFestlegung  = "Tag der Festlegung" // on which the NB sets the Sperrtermin
 
 	paragraphIFTSTASperrung    = "GPKE Teil 2 § 3.5.1.2 Nr. 5"
 	paragraphIFTSTAEntsperrung = "GPKE Teil 2 § 3.5.2.2 Nr. 4"
@@ -94,14 +95,14 @@ var fristRegister = []fristRule{
 		count: MSBAntwortFaelligAm,
 	},
 	{
-		art: FristSperrterminOhneZustimmung, anchor: "heute", werktage: sperrterminUntergrenzeWT, direction: FristForward,
-		words: "nach heute", paragraph: paragraphSperrtermin, floor: true,
+		art: FristSperrterminOhneZustimmung, anchor: anchorFestlegung, werktage: sperrterminUntergrenzeWT, direction: FristForward,
+		words: "nach dem Tag der Festlegung", paragraph: paragraphSperrtermin, floor: true,
 		note: fmt.Sprintf("Frühester Sperrtermin ohne generelle Zustimmung des MSB. Nr. 2 nennt keine Zahl: "+
 			"%d WT für die Anfrage und %d WT für die Antwort, nacheinander gezählt.", anfrageVorlaufWT, msbAntwortWT),
 		count: SperrterminUntergrenze,
 	},
 	{
-		art: FristSperrterminMitZustimmung, anchor: "heute", direction: FristNone,
+		art: FristSperrterminMitZustimmung, anchor: anchorFestlegung, direction: FristNone,
 		words: "kein Vorlauf: der Tag selbst", paragraph: paragraphSperrtermin, floor: true,
 		note:  "Frühester Sperrtermin mit genereller Zustimmung des MSB.",
 		count: func(cal *werktag.Calendar, day werktag.Date) (werktag.Date, error) { return cal.Add(day, 0) },

@@ -23,7 +23,7 @@ func (e *orderFristen) judgeVisit() *FristVisit {
 		v.InWindow = e.inWindow(note)
 	}
 	if e.open(e.visit) && e.visit.Before(e.floor) {
-		note("Nur mit genereller Zustimmung des MSB: ohne sie ist frühestens der %s möglich.", e.floor)
+		note("Nur mit genereller Zustimmung des MSB, oder wenn die Anfrage schon gestellt ist: sonst ist frühestens der %s möglich.", e.floor)
 	}
 	return v
 }

@@ -79,7 +79,7 @@ func TestExplainOrder_says_when_the_window_is_that_of_the_calendar_alone(t *test
 // none in the past, and where T0 lies behind the 6 WT nothing hangs on it.
 func TestExplainOrder_names_the_Zustimmung_where_the_visit_hangs_on_it_alone(t *testing.T) {
 	t.Parallel()
-	const sentence = "Nur mit genereller Zustimmung des MSB: ohne sie ist frühestens der 2026-09-11 möglich."
+	const sentence = "Nur mit genereller Zustimmung des MSB, oder wenn die Anfrage schon gestellt ist: sonst ist frühestens der 2026-09-11 möglich."
 	for _, c := range []struct {
 		t0    string // empty: undated
 		visit string

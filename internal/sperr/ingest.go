@@ -101,7 +101,7 @@ func (in ingester) order(e event.Event, data marketData, received time.Time, o O
 	o.Hinweis = nullable(hinweis)
 	o.warn(warnings...)
 	o.Marktdaten = marktdaten(o)
-	o.Uebertragungstag = uebertragungstag(e, received)
+	readUebertragungstag(&o, e, received)
 	o.setFristen(in.calendar, o.Uebertragungstag)
 	return o, nil
 }

@@ -57,13 +57,25 @@ func readTermin(o *Order, invalid *ValidationError, field, value string) (termin
 	return t, true
 }
 
-// uebertragungstag is the day on which the Netzbetreiber received the ORDERS: the
-// event's own time where it is given and not after our receipt, else that receipt. A
-// delivery that comes late through no fault of the Lieferant does not move it.
-func uebertragungstag(e event.Event, received time.Time) *werktag.Date {
-	if t := e.Time(); !t.IsZero() && !t.After(received) {
-		received = t
+// futureTime is how far a sender's clock may run ahead of ours without a word.
+const futureTime = 5 * time.Minute
+
+// readUebertragungstag reads on which day the Netzbetreiber received the ORDERS: the day of
+// the event's own time where it is given and not after our receipt, else of that receipt. A
+// delivery that comes late through no fault of the Lieferant does not move it. A time that
+// no calendar knows would put the order into no month at all.
+func readUebertragungstag(o *Order, e event.Event, received time.Time) {
+	at, source := received, "receipt"
+	switch t := e.Time(); {
+	case t.IsZero():
+	case t.After(received.Add(futureTime)):
+		o.warn(fmt.Sprintf("the event says that it is of %s, after its receipt, whose day counts as Übertragungstag", t.UTC().Format(time.RFC3339)))
+	case t.After(received):
+	case !werktag.BerlinDay(t).InCalendar():
+		o.warn(fmt.Sprintf("the event says that it is of %s, outside the calendar; the day of its receipt counts as Übertragungstag", t.UTC().Format(time.RFC3339)))
+	default:
+		at, source = t, "event"
 	}
-	day := werktag.BerlinDay(received)
-	return &day
+	day := werktag.BerlinDay(at)
+	o.Uebertragungstag, o.UebertragungstagSource = &day, source
 }

@@ -324,3 +324,33 @@ func TestTheVorlauffristCountsFromTheEventsOwnTime(t *testing.T) {
 		}
 	}
 }
+
+func TestTheUebertragungstagSaysWhereItComesFrom(t *testing.T) {
+	t.Parallel()
+	const future, outside = "after its receipt, whose day counts as Übertragungstag", "outside the calendar; the day of its receipt counts as Übertragungstag"
+	for _, c := range []struct {
+		time                 time.Time
+		day, source, warning string
+	}{
+		{time.Date(2026, 8, 21, 21, 59, 59, 0, time.UTC), "2026-08-21", "event", ""},
+		{testNow, "2026-09-03", "event", ""},
+		{time.Time{}, "2026-09-03", "receipt", ""},
+		{testNow.Add(futureTime), "2026-09-03", "receipt", ""},
+		{testNow.Add(futureTime + time.Second), "2026-09-03", "receipt", future},
+		{testNow.AddDate(1, 0, 0), "2026-09-03", "receipt", future},
+		{time.Date(2018, 12, 31, 22, 59, 0, 0, time.UTC), "2026-09-03", "receipt", outside},
+		{time.Date(2018, 12, 31, 23, 0, 0, 0, time.UTC), "2019-01-01", "event", ""},
+		{time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC), "2026-09-03", "receipt", outside},
+	} {
+		e := marketEvent(t, pidSperrauftrag, testMalo, nil)
+		e.SetTime(c.time)
+		_, o, err := testIngester().read(e, testNow)
+		if err != nil || o.Uebertragungstag.String() != c.day || o.UebertragungstagSource != c.source {
+			t.Errorf("event of %s: %v by %s, %v; want %s by %s", c.time, o.Uebertragungstag, o.UebertragungstagSource, err, c.day, c.source)
+		}
+		warnings := strings.Join(o.Warnungen, "\n")
+		if strings.Contains(warnings, "Übertragungstag") != (c.warning != "") || !strings.Contains(warnings, c.warning) {
+			t.Errorf("event of %s: warnings %q, want %q", c.time, warnings, c.warning)
+		}
+	}
+}

@@ -179,6 +179,9 @@ type Order struct {
 	ErstelltTransaktion       *string `db:"erstellt_transaktion" json:"-"`
 	LetzterVersuchTransaktion *string `db:"letzter_versuch_transaktion" json:"-"`
 	AbschlussTransaktion      *string `db:"abschluss_transaktion" json:"-"`
+	// UebertragungstagSource says whether the event or its receipt tells the Uebertragungstag
+	// of an order that was just read.
+	UebertragungstagSource string `db:"-" json:"-"`
 	// IFTSTATransaktion is the transactionId of the first command with the outcome.
 	IFTSTATransaktion *uuid.UUID `db:"iftsta_transaktion" json:"-"`
 }

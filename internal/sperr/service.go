@@ -137,7 +137,7 @@ func (s *Service) add(ctx context.Context, tx pgx.Tx, call Call, order Order) (s
 		return Order{}, false, err
 	}
 	err = s.record(ctx, tx, call, e, change{
-		order: stored, action: actionCreated, at: stored.CreatedAt, detail: deliveryOf(stored),
+		order: stored, action: actionCreated, at: stored.CreatedAt, detail: deliveryOf(order),
 	})
 	if err != nil {
 		return Order{}, false, err
@@ -154,6 +154,9 @@ func deliveryOf(o Order) map[string]any {
 	}
 	if o.EventID != nil {
 		detail["event_id"] = *o.EventID
+	}
+	if o.UebertragungstagSource != "" {
+		detail["uebertragungstag_source"] = o.UebertragungstagSource
 	}
 	return detail
 }

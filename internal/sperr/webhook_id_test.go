@@ -21,7 +21,7 @@ func TestAnOrderKeepsWhichDeliveryHasBroughtIt(t *testing.T) {
 		t.Errorf("webhook id %v, event id %v", order.WebhookID, order.EventID)
 	}
 	history, err := b.repo.History(t.Context(), order.ID)
-	if err != nil || len(history) != 1 || string(history[0].Detail) != `{"event_id": "event-1", "webhook_id": "msg_1"}` {
+	if err != nil || len(history) != 1 || string(history[0].Detail) != `{"event_id": "event-1", "webhook_id": "msg_1", "uebertragungstag_source": "event"}` {
 		t.Errorf("history = %s, %v", history[0].Detail, err)
 	}
 	again := e.Clone()
