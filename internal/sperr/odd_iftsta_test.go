@@ -19,7 +19,7 @@ func TestAnOutcomeWithAnOddColumnIsSentAndListed(t *testing.T) {
 	b := newBench(t)
 	ids := b.backlog(t, len(datedColumns)*len(oddValues))
 	type odd struct {
-		onceOdd
+		datedColumn
 		value string
 	}
 	rows := map[uuid.UUID]odd{}

@@ -54,7 +54,7 @@ func TestWhatTheCalendarHasIsShownAsItIs(t *testing.T) {
 		b.exec(t, `UPDATE sperr_orders SET ausfuehrung_am = $1::text::date, executed_at = $2::text::timestamptz, created_at = $2::text::timestamptz`, edge.day, edge.moment)
 		o := b.get(t, id)
 		if o.AusfuehrungAm.String() != edge.day || o.ExecutedAt.Format(time.RFC3339Nano) != edge.moment ||
-			o.CreatedAt.Format(time.RFC3339Nano) != edge.moment || o.OddDays != nil || len(o.Warnungen) != 0 {
+			o.CreatedAt.Format(time.RFC3339Nano) != edge.moment || o.OddValues != nil || len(o.Warnungen) != 0 {
 			t.Errorf("%s: shown as %v, %v, %v with %q", edge.day, o.AusfuehrungAm, o.ExecutedAt, o.CreatedAt, o.Warnungen)
 		}
 	}

@@ -156,9 +156,9 @@ type Order struct {
 	// makod did not take. It is derived, not stored.
 	IFTSTAEmpfehlung *string `db:"-" json:"iftsta_empfehlung"`
 
-	// OddDays are the values, by their columns, that only SQL can make and nothing above
+	// OddValues are the values, by their columns, that only SQL can make and nothing above
 	// can show; nil: there are none.
-	OddDays map[string]string `db:"odd_days" json:"-"`
+	OddValues map[string]string `db:"odd_values" json:"-"`
 
 	Marktdaten     map[string]string `db:"marktdaten" json:"-"`
 	IFTSTAUnklar   bool              `db:"iftsta_unklar" json:"-"`
@@ -206,7 +206,7 @@ func (o Order) RequestedDate() *werktag.Date {
 // OutstandingIFTSTA reports whether the order is closed and its Lieferant does not know
 // the outcome.
 func (o Order) OutstandingIFTSTA() bool {
-	_, dispatched := o.OddDays["iftsta_dispatched_at"]
+	_, dispatched := o.OddValues["iftsta_dispatched_at"]
 	return o.OwesIFTSTA() && o.IFTSTADispatchedAt == nil && !dispatched && (o.Status == StatusExecuted || o.Status == StatusFailed)
 }
 

@@ -34,8 +34,8 @@ func (e *NothingToResetError) Reason() string {
 		return "it has no market process, and nobody is owed an IFTSTA"
 	case o.IFTSTADispatchedAt != nil:
 		return "its IFTSTA is dispatched since " + o.IFTSTADispatchedAt.UTC().Format(time.RFC3339)
-	case o.OddDays["iftsta_dispatched_at"] != "":
-		return "its iftsta_dispatched_at holds " + o.OddDays["iftsta_dispatched_at"] + ", which counts as dispatched"
+	case o.OddValues["iftsta_dispatched_at"] != "":
+		return "its iftsta_dispatched_at holds " + o.OddValues["iftsta_dispatched_at"] + ", which counts as dispatched"
 	default: // it has changed since
 		return "it has changed meanwhile"
 	}

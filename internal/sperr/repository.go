@@ -40,7 +40,7 @@ var orderColumns = `id, tenant, malo_id, lf_mp_id, order_type, pruefidentifikato
 	` + shown("executed_at") + `, execution_note, fail_reason, pruefschritt_code,
 	` + shown("iftsta_faellig_am") + `, iftsta_ref, ` + shown("iftsta_dispatched_at") + `, iftsta_attempts, iftsta_last_error,
 	` + shown("iftsta_escalated_at", "iftsta_next_attempt_at") + `, warnungen, ` + shown("created_at", "updated_at") + `,
-	` + oddDays() + `, marktdaten, iftsta_unklar, iftsta_last_code, ` + onItsWay + ` AS iftsta_in_flight, iftsta_frist_gemeldet, iftsta_resets,
+	` + notShown() + `, marktdaten, iftsta_unklar, iftsta_last_code, ` + onItsWay + ` AS iftsta_in_flight, iftsta_frist_gemeldet, iftsta_resets,
 	webhook_id, event_id, erstellt_transaktion, letzter_versuch_transaktion, abschluss_transaktion, iftsta_transaktion`
 
 func (r *Repository) scanOrder(row pgx.CollectableRow) (Order, error) {
@@ -55,7 +55,7 @@ func (r *Repository) scanOrder(row pgx.CollectableRow) (Order, error) {
 // derive adds what follows from the columns and stands in none of them. A write that takes
 // warnings from an order takes newWarnings, which are never these.
 func (r *Repository) derive(o *Order) {
-	o.warn(o.oddDayWarnings()...)
+	o.warn(o.oddWarnings()...)
 	o.IFTSTAEmpfehlung = iftstaEmpfehlung(*o, r.maxAttempts)
 }
 

@@ -29,14 +29,14 @@ func undated(requested string) string {
 	return `(` + requested + ` IS NULL OR ` + requested + ` > '9999-12-31')`
 }
 
-// onceOdd is a column of sperr_orders that can hold an odd value.
-type onceOdd struct {
+// datedColumn is a column of sperr_orders with a day or a moment.
+type datedColumn struct {
 	name     string
 	moment   bool // else a day
 	required bool // NOT NULL: it is clamped, the others read as NULL
 }
 
-func (c onceOdd) ordinary() string {
+func (c datedColumn) ordinary() string {
 	if c.moment {
 		return aMoment(c.name)
 	}
@@ -44,7 +44,7 @@ func (c onceOdd) ordinary() string {
 }
 
 // datedColumns are all columns of sperr_orders with a day or a moment, in their order.
-var datedColumns = []onceOdd{
+var datedColumns = []datedColumn{
 	{name: "ausfuehrung_am"},
 	{name: "ausfuehrung_zeitpunkt", moment: true},
 	{name: "fruehestens_am"},
@@ -71,7 +71,7 @@ func shown(names ...string) string {
 			switch {
 			case c.name != name:
 			case c.required:
-				list = append(list, fmt.Sprintf(`LEAST(GREATEST(%s, %s), %s) AS %s`, name, firstMoment, lastMoment, name))
+				list = append(list, clamped(name)+` AS `+name)
 			default:
 				list = append(list, fmt.Sprintf(`CASE WHEN %s THEN %s END AS %s`, c.ordinary(), name, name))
 			}
@@ -80,21 +80,27 @@ func shown(names ...string) string {
 	return strings.Join(list, ", ")
 }
 
-// oddDays selects the odd values of an order by their columns, NULL where there are none.
-// In JSON they are spelled the same way whatever the DateStyle.
-func oddDays() string {
-	var any, each []string
-	for _, c := range datedColumns {
-		any = append(any, `NOT (`+c.ordinary()+`)`)
-		each = append(each, fmt.Sprintf(`'%s', CASE WHEN NOT (%s) THEN %s END`, c.name, c.ordinary(), c.name))
-	}
-	return `CASE WHEN ` + strings.Join(any, " OR ") + ` THEN jsonb_strip_nulls(jsonb_build_object(` + strings.Join(each, ", ") + `)) END AS odd_days`
+// clamped is a moment of a column as the nearest one that can be shown. It is the first one
+// for NULL too.
+func clamped(name string) string {
+	return `LEAST(GREATEST(` + name + `, ` + firstMoment + `), ` + lastMoment + `)`
 }
 
-// oddDayWarnings tell of the odd values, so that what is shown in their place is not taken
+// notShown selects the odd values of an order by their columns, NULL where there are none.
+// In JSON they are spelled the same way whatever the DateStyle.
+func notShown() string {
+	var odd, each []string
+	for _, c := range datedColumns {
+		odd = append(odd, `NOT (`+c.ordinary()+`)`)
+		each = append(each, fmt.Sprintf(`'%s', CASE WHEN NOT (%s) THEN %s END`, c.name, c.ordinary(), c.name))
+	}
+	return `CASE WHEN ` + strings.Join(odd, " OR ") + ` THEN jsonb_strip_nulls(jsonb_build_object(` + strings.Join(each, ", ") + `)) END AS odd_values`
+}
+
+// oddWarnings tell of the odd values, so that what is shown in their place is not taken
 // for what is stored.
-func (o Order) oddDayWarnings() []string {
-	if o.OddDays == nil {
+func (o Order) oddWarnings() []string {
+	if o.OddValues == nil {
 		return nil
 	}
 	clamped := map[string]time.Time{
@@ -102,7 +108,7 @@ func (o Order) oddDayWarnings() []string {
 	}
 	var warnings []string
 	for _, c := range datedColumns {
-		value, odd := o.OddDays[c.name]
+		value, odd := o.OddValues[c.name]
 		if !odd {
 			continue
 		}
