@@ -28,8 +28,9 @@ var claimColumns = `id, tenant, malo_id, lf_mp_id, order_type, process_id, statu
 	event_id, abschluss_transaktion, iftsta_transaktion`
 
 // claim takes at most limit outcomes that are due, least tried first, for as long as
-// lease says. It counts the attempt, since whoever dies after it may have sent. What was closed without this service has no transaction yet, and gets one here,
-// before anything is sent.
+// lease says. It counts the attempt, since whoever dies after it may have sent. What was
+// closed without this service has no transaction yet, and gets one here, before anything
+// is sent.
 //
 // = ANY finds the rows by their key whatever the planner believes about the table: a join
 // with statistics of an emptier day reads all of it for each row.
