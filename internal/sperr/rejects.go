@@ -47,7 +47,8 @@ func isReplayRefusal(err error) bool {
 type ReadEvent func(EventHeaders, []byte) (event.Event, error)
 
 // ReplayReject gives a refused delivery to the queue once more, as Receive would have
-// taken it when it first came: the Uebertragungstag stays what it was. Result.Receipt says
+// taken it when it first came: the Uebertragungstag stays what it was. Where only SQL can
+// have made the first receipt, now stands for it, and a warning on the order says so. Result.Receipt says
 // what became of it. The delivery is settled then, whether or not it is a new order; where
 // it is refused, nothing changes and it stays open: *UnreadableError, *ValidationError,
 // *ProcessConflictError. It is ErrNotFound or a *RejectSettledError where there is nothing
@@ -72,7 +73,7 @@ func (s *Service) ReplayReject(ctx context.Context, call Call, id uuid.UUID, rea
 		if err != nil {
 			return Result{}, err
 		}
-		if a, err = s.arrived(reject.WebhookID, e, reject.FirstSeenAt); err != nil {
+		if a, err = s.arrivedBefore(reject, e); err != nil {
 			return Result{}, err
 		}
 		if t, err = s.take(ctx, tx, call, a); err != nil {
@@ -88,6 +89,19 @@ func (s *Service) ReplayReject(ctx context.Context, call Call, id uuid.UUID, rea
 	s.tellArrival(ctx, a, t)
 	s.tellSettled(ctx, call, reject, SettlementReplayed)
 	return result, nil
+}
+
+// arrivedBefore reads an event that was first delivered when reject says.
+func (s *Service) arrivedBefore(reject WebhookReject, e event.Event) (arrival, error) {
+	if reject.OddFirstSeen == nil {
+		return s.arrived(reject.WebhookID, e, reject.FirstSeenAt)
+	}
+	a, err := s.arrived(reject.WebhookID, e, s.now())
+	if err == nil && a.kind == kindOrder {
+		a.order.warn(fmt.Sprintf("first_seen_at of the refused delivery holds %s, which is no day of the years 1 to 9999: "+
+			"uebertragungstag is the day of the event's time, or else that of the replay", *reject.OddFirstSeen))
+	}
+	return a, err
 }
 
 // DismissReject settles a refused delivery without an order, for a reason. It is

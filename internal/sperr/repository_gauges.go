@@ -5,9 +5,8 @@ import (
 	"fmt"
 )
 
-// countOpenRejects reads the index that holds nothing but open rows; its condition must
-// stand here as it does there.
-const countOpenRejects = `SELECT count(*) FROM webhook_rejects WHERE tenant = $1 AND settlement IS NULL`
+// countOpenRejects reads the index that holds nothing but open rows.
+const countOpenRejects = `SELECT count(*) FROM webhook_rejects WHERE tenant = $1 AND ` + unsettled
 
 // OpenRejects counts the tenant's refused deliveries that nobody has settled. What it
 // costs grows with those alone.

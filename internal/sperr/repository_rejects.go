@@ -35,6 +35,10 @@ type WebhookReject struct {
 	SettledBy        *string     `db:"settled_by" json:"settled_by"`
 	SettlementReason *string     `db:"settlement_reason" json:"settlement_reason"`
 	OrderID          *uuid.UUID  `db:"order_id" json:"order_id"` // what a replay came to
+
+	// OddFirstSeen is the first receipt where only SQL can have made it, and FirstSeenAt is
+	// but the nearest moment that can be shown; nil: it is what it says.
+	OddFirstSeen *string `db:"odd_first_seen" json:"-"`
 }
 
 // Settlement is how a refused delivery was settled.
@@ -116,10 +120,14 @@ func deliveryHash(reject WebhookReject) []byte {
 	return h.Sum(nil)
 }
 
-// The columns of WebhookReject: of a list, and with what is large.
-const (
-	rejectColumns = `id, webhook_id, status, code, reason, count, first_seen_at, last_seen_at,
-		settlement, settled_at, settled_by, settlement_reason, order_id`
+// The columns of WebhookReject: of a list, and with what is large. In ORDER BY the bare name
+// of a moment means the one that is shown.
+var (
+	rejectColumns = `id, webhook_id, status, code, reason, count,
+		` + clamped("first_seen_at") + ` AS first_seen_at, ` + clamped("last_seen_at") + ` AS last_seen_at,
+		settlement, CASE WHEN settlement IS NOT NULL THEN ` + clamped("settled_at") + ` END AS settled_at,
+		settled_by, settlement_reason, order_id,
+		CASE WHEN NOT (` + aMoment("first_seen_at") + `) THEN to_jsonb(first_seen_at) #>> '{}' END AS odd_first_seen`
 	wholeRejectColumns = rejectColumns + `, headers, body`
 )
 
@@ -165,14 +173,17 @@ type settling struct {
 
 // settle ends the work on a refused delivery that openReject has locked.
 func (r *Repository) settle(ctx context.Context, tx pgx.Tx, id uuid.UUID, s settling) error {
-	_, err := tx.Exec(ctx, `
+	tag, err := tx.Exec(ctx, `
 		UPDATE webhook_rejects SET
 			settlement = @settlement, settled_at = @at, settled_by = @actor, settlement_reason = NULLIF(@reason, ''),
 			settlement_transaction = NULLIF(@transaction_id, ''), order_id = @order_id
-		WHERE tenant = @tenant AND id = @id AND settlement IS NULL`, pgx.NamedArgs{
+		WHERE tenant = @tenant AND id = @id AND `+unsettled, pgx.NamedArgs{
 		"tenant": r.tenant, "id": id, "settlement": s.settlement, "at": s.at, "actor": s.actor, "reason": s.reason,
 		"transaction_id": s.transactionID, "order_id": uuid.NullUUID{UUID: s.orderID, Valid: s.orderID != uuid.Nil},
 	})
+	if err == nil && tag.RowsAffected() != 1 {
+		err = errors.New("it is not open")
+	}
 	if err != nil {
 		return fmt.Errorf("settle the refused delivery %s: %w", id, err)
 	}

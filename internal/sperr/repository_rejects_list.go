@@ -7,11 +7,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // RejectStatus says which refused deliveries a list shows.
@@ -51,8 +51,14 @@ type RejectsPage struct {
 type rejectsCursor struct {
 	Status      RejectStatus `json:"s"`
 	Code        string       `json:"c,omitempty"`
-	FirstSeenAt time.Time    `json:"f"`
+	FirstSeenAt momentKey    `json:"f"`
 	ID          uuid.UUID    `json:"i"`
+}
+
+// listedReject is a refused delivery with its sort key as the database has it.
+type listedReject struct {
+	WebhookReject
+	FirstSeenKey pgtype.Timestamptz `db:"first_seen_key"`
 }
 
 // WebhookRejects lists refused deliveries, newest first, without their bodies and
@@ -67,21 +73,27 @@ func (r *Repository) WebhookRejects(ctx context.Context, f RejectsFilter) (Rejec
 	if err != nil {
 		return RejectsPage{}, fmt.Errorf("list refused deliveries: %w", err)
 	}
-	rejects, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[WebhookReject])
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[listedReject])
 	if err != nil {
 		return RejectsPage{}, fmt.Errorf("list refused deliveries: %w", err)
 	}
-	if len(rejects) <= f.Limit {
-		return RejectsPage{Rejects: rejects}, nil
+	page := RejectsPage{Rejects: make([]WebhookReject, min(len(list), f.Limit))}
+	for i := range page.Rejects {
+		page.Rejects[i] = list[i].WebhookReject
 	}
-	rejects = rejects[:f.Limit]
-	next, err := encodeRejectsCursor(f, rejects[f.Limit-1])
-	return RejectsPage{Rejects: rejects, Next: next}, err
+	if len(list) > f.Limit {
+		page.Next, err = encodeRejectsCursor(f, list[f.Limit-1])
+	}
+	return page, err
 }
 
 // rejectsQuery is the statement of a list and its arguments but the tenant.
 func rejectsQuery(f RejectsFilter) (string, pgx.NamedArgs, error) {
-	where := []string{"tenant = @tenant", rejectConditions[f.Status]}
+	condition, known := rejectConditions[f.Status]
+	if !known {
+		return "", nil, fmt.Errorf("list refused deliveries: there is no status %q", f.Status)
+	}
+	where := []string{"tenant = @tenant", condition}
 	args := pgx.NamedArgs{"limit": f.Limit + 1}
 	if f.Code != "" {
 		where = append(where, "code = @code")
@@ -93,14 +105,14 @@ func rejectsQuery(f RejectsFilter) (string, pgx.NamedArgs, error) {
 			return "", nil, err
 		}
 		where = append(where, "(first_seen_at, id) < (@first_seen_at::timestamptz, @id::uuid)")
-		args["first_seen_at"], args["id"] = after.FirstSeenAt, after.ID
+		args["first_seen_at"], args["id"] = after.FirstSeenAt.value(), after.ID
 	}
-	return `SELECT ` + rejectColumns + ` FROM webhook_rejects WHERE ` + strings.Join(where, " AND ") +
-		` ORDER BY first_seen_at DESC, id DESC LIMIT @limit`, args, nil
+	return `SELECT ` + rejectColumns + `, first_seen_at AS first_seen_key FROM webhook_rejects WHERE ` + strings.Join(where, " AND ") +
+		` ORDER BY webhook_rejects.first_seen_at DESC, id DESC LIMIT @limit`, args, nil
 }
 
-func encodeRejectsCursor(f RejectsFilter, last WebhookReject) (string, error) {
-	raw, err := json.Marshal(rejectsCursor{Status: f.Status, Code: f.Code, FirstSeenAt: last.FirstSeenAt, ID: last.ID})
+func encodeRejectsCursor(f RejectsFilter, last listedReject) (string, error) {
+	raw, err := json.Marshal(rejectsCursor{Status: f.Status, Code: f.Code, FirstSeenAt: momentKeyOf(last.FirstSeenKey), ID: last.ID})
 	if err != nil {
 		return "", fmt.Errorf("list refused deliveries: %w", err)
 	}
@@ -112,7 +124,7 @@ func decodeRejectsCursor(f RejectsFilter) (c rejectsCursor, err error) {
 	if err != nil || json.Unmarshal(raw, &c, json.RejectUnknownMembers(true)) != nil {
 		return c, ErrCursor
 	}
-	if c.ID == uuid.Nil || c.Status != f.Status || c.Code != f.Code {
+	if c.ID == uuid.Nil || c.Status != f.Status || c.Code != f.Code || !c.FirstSeenAt.exists() {
 		return c, ErrCursor
 	}
 	return c, nil
