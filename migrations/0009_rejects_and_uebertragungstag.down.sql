@@ -1,7 +1,16 @@
 LOCK TABLE sperr_orders, webhook_rejects IN ACCESS EXCLUSIVE MODE;
 DROP INDEX sperr_orders_uebertragungstag;
 ALTER TABLE sperr_orders DROP COLUMN uebertragungstag;
+
+-- The version before reads a header as one text.
+UPDATE webhook_rejects SET headers = (
+    SELECT jsonb_object_agg(key, CASE WHEN jsonb_typeof(value) <> 'array' THEN value ELSE to_jsonb(COALESCE((
+               SELECT string_agg(one, ', ' ORDER BY place) FROM jsonb_array_elements_text(value) WITH ORDINALITY AS a (one, place)), '')) END)
+    FROM jsonb_each(headers))
+WHERE EXISTS (SELECT FROM jsonb_each(headers) WHERE jsonb_typeof(value) = 'array');
+
 DROP INDEX webhook_rejects_open;
+DROP INDEX webhook_rejects_order;
 ALTER TABLE webhook_rejects
     DROP COLUMN settlement,
     DROP COLUMN settled_at,

@@ -8,12 +8,13 @@ ALTER TABLE webhook_rejects
     ADD COLUMN settlement             TEXT CHECK (settlement IN ('replayed', 'dismissed')), -- NULL: open
     ADD COLUMN settled_at             TIMESTAMPTZ,
     ADD COLUMN settled_by             TEXT,             -- subject of the caller
-    ADD COLUMN settlement_reason      TEXT,             -- of a dismissal
+    ADD COLUMN settlement_reason      TEXT,             -- a dismissal has one, a replay may
     ADD COLUMN settlement_transaction TEXT,             -- the call that did it
     ADD COLUMN order_id               UUID REFERENCES sperr_orders (id), -- what a replay came to
     ADD CHECK ((settlement IS NULL) = (settled_at IS NULL) AND (settlement IS NULL) = (settled_by IS NULL)),
     ADD CHECK (settlement <> 'dismissed' OR settlement_reason IS NOT NULL);
 CREATE INDEX webhook_rejects_open ON webhook_rejects (tenant, first_seen_at DESC, id DESC) WHERE settlement IS NULL;
+CREATE INDEX webhook_rejects_order ON webhook_rejects (order_id) WHERE order_id IS NOT NULL; -- for who deletes an order
 
 -- The day the Vorlauffrist is judged by. NULL where an earlier version or SQL put the order
 -- in: the day of created_at speaks for it.
