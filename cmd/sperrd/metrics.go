@@ -7,7 +7,7 @@ import (
 
 // newMetrics returns the metrics of this process. They are given one read of the
 // repository and nothing else.
-func (s *service) newMetrics(repository *sperr.Repository) *telemetry.Metrics {
+func (s *service) newMetrics(repository *sperr.Repository) (*telemetry.Metrics, error) {
 	return telemetry.NewMetrics(telemetry.MetricsOptions{
 		Version: versionText(), OpenRejects: repository.OpenRejects, Logger: s.logger,
 	})

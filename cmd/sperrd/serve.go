@@ -119,6 +119,11 @@ func (s *service) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	server, background, err := s.parts()
+	if err != nil {
+		s.pool.Close()
+		return err
+	}
 	s.tellBacklog(ctx)
 	s.fetchKeys(ctx)
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("", strconv.Itoa(s.config.Port)))
@@ -126,7 +131,6 @@ func (s *service) run(ctx context.Context) (err error) {
 		s.pool.Close()
 		return fmt.Errorf("port: %w", err)
 	}
-	server, background := s.parts()
 	err = s.serve(ctx, server, background, listener)
 	if !errors.Is(err, errCut) {
 		s.pool.Close()
@@ -159,8 +163,12 @@ func databaseError(err error) error {
 }
 
 // parts puts the service together, from the pool up.
-func (s *service) parts() (*http.Server, loops) {
+func (s *service) parts() (*http.Server, loops, error) {
 	repository := sperr.NewRepository(s.pool, s.config.Tenant, s.config.IFTSTA.MaxAttempts)
+	metrics, err := s.newMetrics(repository)
+	if err != nil {
+		return nil, loops{}, err
+	}
 	drainer := s.newDrainer()
 	options := sperr.Options{
 		Calendar:          calendarOf(s.config),
@@ -184,8 +192,8 @@ func (s *service) parts() (*http.Server, loops) {
 		Authenticator: s.authenticator, Authorizer: s.authorizer,
 		MCP: s.newMCP(repository), MCPKey: s.config.MCP.APIKey.Reveal(), MCPParallel: mcpParallel(s.config.Database.PoolSize),
 		IdempotencyRetention: s.config.Idempotency.Retention, IdempotencyRequired: s.config.Idempotency.Required,
-		Metrics: s.newMetrics(repository), Warnings: s.config.InsecureWarnings(), Ready: s.ready, Now: s.now, Logger: s.logger,
+		Metrics: metrics, Warnings: s.config.InsecureWarnings(), Ready: s.ready, Now: s.now, Logger: s.logger,
 	})
 	server := api.NewServer(handler, s.config.IFTSTA.RequestTimeout+authn.LongestWait+databaseMargin, s.logger)
-	return server, newLoops(s.config, orders, drainer)
+	return server, newLoops(s.config, orders, drainer), nil
 }

@@ -154,6 +154,12 @@ func (b *bench) abandon(ctx context.Context, t *testing.T, id string, header []s
 // lockOrder keeps every change of an order waiting until it is released.
 func (b *bench) lockOrder(t *testing.T, id string) (release func()) {
 	t.Helper()
+	return b.locked(t, `SELECT FROM sperr_orders WHERE id = $1 FOR UPDATE`, id)
+}
+
+// locked keeps the row that a statement locks until it is released.
+func (b *bench) locked(t *testing.T, sql, id string) (release func()) {
+	t.Helper()
 	tx, err := b.pool.BeginTx(t.Context(), pgx.TxOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +170,7 @@ func (b *bench) lockOrder(t *testing.T, id string) (release func()) {
 		}
 	})
 	t.Cleanup(release)
-	if _, err := tx.Exec(t.Context(), `SELECT FROM sperr_orders WHERE id = $1 FOR UPDATE`, id); err != nil {
+	if _, err := tx.Exec(t.Context(), sql, id); err != nil {
 		t.Fatal(err)
 	}
 	return release

@@ -9,35 +9,43 @@ import (
 	"testing"
 )
 
-// What an operator reads in the list is found in the runbook word for word.
-func TestReasons_of_refused_deliveries_are_those_of_the_runbook(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
+// runbookOfRejects is the section of the runbook about refused deliveries.
+func runbookOfRejects(t *testing.T) string {
+	t.Helper()
 	runbook, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, section, _ := strings.Cut(string(runbook), "\n## Refused webhooks\n")
 	section, _, _ = strings.Cut(section, "\n## ")
+	return section
+}
+
+// wantExplained fails unless a row and the runbook give the reason, word for word.
+func (b *bench) wantExplained(t *testing.T, runbook, code, reason string) {
+	t.Helper()
+	if !strings.Contains(runbook, reason) {
+		t.Errorf("docs/operations.md does not explain %q", reason)
+	}
+	if kept := b.rejects(t, "?limit=1000&code="+code); !slices.ContainsFunc(kept, func(r reject) bool { return strings.Contains(r.Reason, reason) }) {
+		t.Errorf("no row of %s gives the reason %q", code, reason)
+	}
+}
+
+// refusedDelivery is a delivery with the code of its refusal.
+type refusedDelivery struct {
+	code   string
+	body   []byte
+	header []string
+}
+
+// refusedByReason are deliveries by the reason for which they are refused.
+func refusedByReason(t *testing.T) map[string]refusedDelivery {
+	t.Helper()
 	event := sample(t, "17115-fixed-date.json")
 	twice := strings.Replace(string(event), `"ort": "Berlin"`, `"ort": "Berlin", "ORT": "Potsdam"`, 1)
-	type delivery struct {
-		code   string
-		body   []byte
-		header []string
-	}
 	of := func(contentType string) []string { return []string{"Content-Type", contentType} }
-	// explained fails unless a row and the runbook give the reason.
-	explained := func(code, reason string) {
-		t.Helper()
-		if !strings.Contains(section, reason) {
-			t.Errorf("docs/operations.md does not explain %q", reason)
-		}
-		if kept := b.rejects(t, "?limit=1000&code="+code); !slices.ContainsFunc(kept, func(r reject) bool { return strings.Contains(r.Reason, reason) }) {
-			t.Errorf("no row of %s gives the reason %q", code, reason)
-		}
-	}
-	for reason, d := range map[string]delivery{
+	return map[string]refusedDelivery{
 		"is not valid JSON at byte":        {"invalid_json", event[:40], nil},
 		"is not UTF-8":                     {"invalid_json", edited(t, "Lindenallee", "Lindenall\xe9e"), nil},
 		"comes twice":                      {"invalid_body", edited(t, `"hinweis": "Ger`, `"treffpunkt": "Ger`), nil},
@@ -62,26 +70,46 @@ func TestReasons_of_refused_deliveries_are_those_of_the_runbook(t *testing.T) {
 		"is no Pruefidentifikator":         {"unusable_event", edited(t, `"makopid": 17115`, `"makopid": "x"`), nil},
 		"data is no JSON object":           {"unusable_event", []byte(`"x"`), binaryHeader()},
 		"has a control character":          {"unusable_event", edited(t, "gpke-sperrung", `gpke\t-sperrung`), nil},
-	} {
+	}
+}
+
+// What an operator reads in the list is found in the runbook word for word.
+func TestReasons_of_refused_deliveries_are_those_of_the_runbook(t *testing.T) {
+	t.Parallel()
+	b, runbook := newBench(t), runbookOfRejects(t)
+	for reason, d := range refusedByReason(t) {
 		a := b.deliver(t, d.body, d.header...)
 		if p := decode[problem](t, a, a.status); a.status/100 != 4 || p.Code != d.code {
 			t.Errorf("%q: %s, want %s", reason, a.body, d.code)
 		}
-		explained(d.code, reason)
+		b.wantExplained(t, runbook, d.code, reason)
 	}
+}
+
+// The runbook also has the reasons that lie in the request around an event, or in an order
+// that is there.
+func TestReasons_of_requests_and_conflicts_are_those_of_the_runbook(t *testing.T) {
+	t.Parallel()
+	b, runbook := newBench(t), runbookOfRejects(t)
+	event := sample(t, "17115-fixed-date.json")
 	bare, doubled := signed(t, event), signed(t, []byte(binaryBody)) // without a Content-Type, and with an attribute twice
 	wantStatus(t, b.send(t, http.MethodPost, "/webhook", bytes.NewReader(event), bare), http.StatusUnsupportedMediaType)
-	explained("unsupported_media_type", "Exactly one Content-Type")
+	b.wantExplained(t, runbook, "unsupported_media_type", "Exactly one Content-Type")
 	doubled["Content-Type"], doubled["Ce-Id"] = []string{"application/json"}, []string{"a", "b"}
 	wantStatus(t, b.send(t, http.MethodPost, "/webhook", strings.NewReader(binaryBody), doubled), http.StatusBadRequest)
-	explained("invalid_body", "is given more than once")
+	b.wantExplained(t, runbook, "invalid_body", "is given more than once")
 	b.refused(t, event)
-	explained("invalid_parameter", "takes no query parameters")
+	b.wantExplained(t, runbook, "invalid_parameter", "takes no query parameters")
 	wantStatus(t, b.deliver(t, event), http.StatusCreated)
 	b.refusedWith(t, http.StatusConflict, edited(t, "Lindenallee 7", "Lindenallee 9"))
-	explained("process_conflict", "differs from the order")
+	b.wantExplained(t, runbook, "process_conflict", "differs from the order")
+}
+
+func TestRunbook_explains_each_code_of_a_refused_delivery(t *testing.T) {
+	t.Parallel()
+	b, runbook := newBench(t), runbookOfRejects(t)
 	for _, code := range []string{"invalid_json", "invalid_body", "invalid_parameter", "unsupported_media_type", "unusable_event", "process_conflict", "reject_settled"} {
-		if !strings.Contains(section, "`"+code+"`") {
+		if !strings.Contains(runbook, "`"+code+"`") {
 			t.Errorf("docs/operations.md does not explain %s", code)
 		}
 	}

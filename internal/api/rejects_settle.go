@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"sperrd/internal/sperr"
+	"sperrd/internal/telemetry"
 	"sperrd/internal/transaction"
 )
 
@@ -25,8 +26,7 @@ func (s *server) readReplay(r *http.Request) (change, error) {
 	return change{
 		rejectID: id, body: body, answer: answerReplay,
 		do: func(ctx context.Context, call sperr.Call) (sperr.Result, error) {
-			result, err := s.Service.ReplayReject(ctx, call, id, reason, readKept)
-			s.countReplay(result, err)
+			result, err := s.replay(ctx, call, id, reason)
 			if conflict, ok := errors.AsType[*sperr.ProcessConflictError](err); ok {
 				noteOrder(r, conflict.OrderID)
 			}
@@ -36,6 +36,19 @@ func (s *server) readReplay(r *http.Request) (change, error) {
 			return result, err
 		},
 	}, nil
+}
+
+// replay has a delivery replayed and counts what became of that.
+func (s *server) replay(ctx context.Context, call sperr.Call, id uuid.UUID, reason string) (sperr.Result, error) {
+	became, counts := telemetry.ReplayInternal, true // of a panic
+	defer func() {
+		if counts {
+			s.Metrics.CountReplay(became)
+		}
+	}()
+	result, err := s.Service.ReplayReject(ctx, call, id, reason, readKept)
+	became, counts = replayResult(result, err)
+	return result, err
 }
 
 // readDismiss ends the work on a refused delivery of which nothing comes.

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"runtime"
 
@@ -29,8 +30,9 @@ type MetricsOptions struct {
 }
 
 // NewMetrics returns metrics of which every count stands at 0: a series that begins
-// with its first event hides that event from a rate.
-func NewMetrics(o MetricsOptions) *Metrics {
+// with its first event hides that event from a rate. It fails where a text of o can stand
+// in no label.
+func NewMetrics(o MetricsOptions) (*Metrics, error) {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		webhookEvents: newCounter("sperrd_webhook_events_total",
@@ -38,23 +40,20 @@ func NewMetrics(o MetricsOptions) *Metrics {
 		webhookReplays: newCounter("sperrd_webhook_replays_total",
 			"Replays of refused deliveries by what became of them.", replayResults()),
 	}
-	// What is registered here differs in nothing but the version from one process to
-	// another: a failure of it is one of every test.
-	m.registry.MustRegister(
+	for _, collector := range []prometheus.Collector{
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		newBuildInfo(o.Version), m.webhookEvents.series, m.webhookReplays.series, newReadings(readingsOf(o), o.Logger),
-	)
-	return m
+	} {
+		if err := m.registry.Register(collector); err != nil {
+			return nil, fmt.Errorf("metrics: %w", err)
+		}
+	}
+	return m, nil
 }
 
-// Gather is everything as it stands now, for whoever writes it down. What has to be
-// read first may take readTimeout.
-func (m *Metrics) Gather() (prometheus.Gatherer, error) {
-	families, err := m.registry.Gather()
-	return prometheus.GathererFunc(constant(families)), err
-}
-
-func constant[T any](v T) func() (T, error) { return func() (T, error) { return v, nil } }
+// Gatherer gathers everything as it stands at that moment. What has to be read first may
+// take readTimeout.
+func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
 func newBuildInfo(version string) prometheus.Collector {
 	info := prometheus.NewGauge(prometheus.GaugeOpts{

@@ -75,10 +75,19 @@ func (r *readings) Collect(metrics chan<- prometheus.Metric) {
 	}
 	for _, number := range r.all {
 		if number.err == nil {
-			metrics <- prometheus.MustNewConstMetric(number.desc, prometheus.GaugeValue, float64(number.value))
+			metrics <- number.sample()
 		}
 	}
 	r.failed.Collect(metrics)
+}
+
+// sample is the number as it was read. Where it is none, whoever gathers gets the error.
+func (r reading) sample() prometheus.Metric {
+	metric, err := prometheus.NewConstMetric(r.desc, prometheus.GaugeValue, float64(r.value))
+	if err != nil {
+		return prometheus.NewInvalidMetric(r.desc, err)
+	}
+	return metric
 }
 
 // read asks for every number, and tells why one is missing when it goes missing. A

@@ -36,7 +36,7 @@ func TestNumber_is_read_at_most_once_in_five_seconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		reads := int64(0)
-		m := started(func(context.Context) (int64, error) { reads++; return reads, nil })
+		m := started(t, func(context.Context) (int64, error) { reads++; return reads, nil })
 		wantOpen(t, m, 1, 0)
 		time.Sleep(5*time.Second - time.Nanosecond)
 		wantOpen(t, m, 1, 0)
@@ -51,7 +51,7 @@ func TestNumber_that_cannot_be_read_is_left_out_and_counted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var trouble error
 		log := new(bytes.Buffer)
-		m := NewMetrics(MetricsOptions{
+		m := startedWith(t, MetricsOptions{
 			OpenRejects: func(context.Context) (int64, error) { return 7, trouble },
 			Logger:      slog.New(slog.NewTextHandler(log, nil)),
 		})
@@ -81,7 +81,7 @@ func TestNumber_that_cannot_be_read_is_left_out_and_counted(t *testing.T) {
 func TestNumber_that_does_not_come_holds_a_scrape_up_for_two_seconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := started(func(ctx context.Context) (int64, error) {
+		m := started(t, func(ctx context.Context) (int64, error) {
 			<-ctx.Done()
 			return 0, ctx.Err()
 		})
@@ -97,7 +97,7 @@ func TestNumber_is_shared_by_those_who_ask_at_once(t *testing.T) {
 	t.Parallel()
 	var reads atomic.Int64
 	begun, release := make(chan struct{}), make(chan struct{})
-	m := started(func(context.Context) (int64, error) {
+	m := started(t, func(context.Context) (int64, error) {
 		if reads.Add(1) == 1 {
 			close(begun)
 		}
@@ -119,5 +119,5 @@ func TestNumber_is_shared_by_those_who_ask_at_once(t *testing.T) {
 
 func TestNumber_that_nobody_keeps_is_not_shown(t *testing.T) {
 	t.Parallel()
-	wantOpen(t, started(nil), -1, 0)
+	wantOpen(t, started(t, nil), -1, 0)
 }

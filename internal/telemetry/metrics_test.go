@@ -2,24 +2,25 @@ package telemetry
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
 // gather returns the samples of the service itself by name and label values.
 func gather(t *testing.T, m *Metrics) map[string]float64 {
 	t.Helper()
-	gathered, err := m.Gather()
+	families, err := m.Gatherer().Gather()
 	if err != nil {
 		t.Error(err)
 		return nil
 	}
-	families, _ := gathered.Gather()
 	samples := map[string]float64{}
 	for _, family := range families {
 		if !strings.HasPrefix(family.GetName(), "sperrd_") {
@@ -52,27 +53,38 @@ func atStart() map[string]float64 {
 		samples["sperrd_webhook_events_total "+result] = 0
 	}
 	for _, result := range []string{
-		"queued", "redelivery", "noted", "not_ours", "unusable_event", "process_conflict", "reject_settled", "unavailable", "internal",
+		"queued", "redelivery", "noted", "not_ours", "unusable_event", "process_conflict", "reject_settled",
+		"not_found", "invalid_report", "unavailable", "internal",
 	} {
 		samples["sperrd_webhook_replays_total "+result] = 0
 	}
 	return samples
 }
 
-func started(read func(context.Context) (int64, error)) *Metrics {
-	return NewMetrics(MetricsOptions{Version: "v1.2.3", OpenRejects: read, Logger: slog.New(slog.DiscardHandler)})
+func started(t *testing.T, read func(context.Context) (int64, error)) *Metrics {
+	t.Helper()
+	return startedWith(t, MetricsOptions{Version: "v1.2.3", OpenRejects: read, Logger: slog.New(slog.DiscardHandler)})
+}
+
+func startedWith(t *testing.T, o MetricsOptions) *Metrics {
+	t.Helper()
+	m, err := NewMetrics(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
 
 func TestMetrics_show_every_result_from_the_start(t *testing.T) {
 	t.Parallel()
-	if diff := cmp.Diff(atStart(), gather(t, started(ten))); diff != "" {
+	if diff := cmp.Diff(atStart(), gather(t, started(t, ten))); diff != "" {
 		t.Errorf("samples (-want +got):\n%s", diff)
 	}
 }
 
 func TestMetrics_count_a_result_and_no_other(t *testing.T) {
 	t.Parallel()
-	m, want := started(ten), atStart()
+	m, want := started(t, ten), atStart()
 	for i, result := range webhookResults() {
 		for range i + 1 {
 			m.CountWebhook(result)
@@ -92,7 +104,7 @@ func TestMetrics_count_a_result_and_no_other(t *testing.T) {
 
 func TestMetrics_of_two_services_in_one_process_are_apart(t *testing.T) {
 	t.Parallel()
-	one, other := started(ten), started(ten)
+	one, other := started(t, ten), started(t, ten)
 	one.CountWebhook(WebhookQueued)
 	if diff := cmp.Diff(atStart(), gather(t, other)); diff != "" {
 		t.Errorf("samples of the other (-want +got):\n%s", diff)
@@ -108,18 +120,26 @@ func TestMetrics_that_are_nil_count_nothing(t *testing.T) {
 
 func TestMetrics_follow_the_rules_of_Prometheus(t *testing.T) {
 	t.Parallel()
-	m := started(ten)
-	gathered, err := m.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	problems, err := testutil.GatherAndLint(gathered)
+	m := started(t, ten)
+	problems, err := testutil.GatherAndLint(m.Gatherer())
 	if err != nil || len(problems) != 0 {
 		t.Errorf("problems %v, %v", problems, err)
 	}
 	for _, name := range []string{"go_goroutines", "process_start_time_seconds"} {
-		if n, err := testutil.GatherAndCount(gathered, name); err != nil || (n != 1 && runtime.GOOS == "linux") {
+		if n, err := testutil.GatherAndCount(m.Gatherer(), name); err != nil || (n != 1 && runtime.GOOS == "linux") {
 			t.Errorf("%d samples of %s, %v", n, name, err)
 		}
+	}
+}
+
+// A wrong number must be told by an error, and not end the process.
+func TestMetrics_that_cannot_be_are_an_error(t *testing.T) {
+	t.Parallel()
+	if m, err := NewMetrics(MetricsOptions{Version: "v\xff"}); m != nil || err == nil || !strings.Contains(err.Error(), "UTF-8") {
+		t.Errorf("metrics %v, %v; want an error that names the reason", m, err)
+	}
+	impossible := reading{desc: prometheus.NewInvalidDesc(errors.New("no name"))}
+	if err := impossible.sample().Write(nil); err == nil || !strings.Contains(err.Error(), "no name") {
+		t.Errorf("sample of an impossible number: %v", err)
 	}
 }

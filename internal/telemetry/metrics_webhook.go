@@ -40,7 +40,8 @@ func (m *Metrics) CountWebhook(result WebhookResult) {
 }
 
 // ReplayResult is what became of one replay of a refused delivery. A refusal has the
-// code of its problem.
+// code of its problem. What says that a call is none of its own, transaction_conflict or
+// transaction_in_progress, is no result.
 type ReplayResult string
 
 // What a replay can come to.
@@ -52,6 +53,8 @@ const (
 	ReplayUnusableEvent   ReplayResult = "unusable_event"
 	ReplayProcessConflict ReplayResult = "process_conflict"
 	ReplayRejectSettled   ReplayResult = "reject_settled" // somebody was faster
+	ReplayNotFound        ReplayResult = "not_found"
+	ReplayInvalidReport   ReplayResult = "invalid_report" // for its reason
 	ReplayUnavailable     ReplayResult = "unavailable"
 	ReplayInternal        ReplayResult = "internal"
 )
@@ -59,7 +62,8 @@ const (
 func replayResults() []ReplayResult {
 	return []ReplayResult{
 		ReplayQueued, ReplayRedelivery, ReplayNoted, ReplayNotOurs,
-		ReplayUnusableEvent, ReplayProcessConflict, ReplayRejectSettled, ReplayUnavailable, ReplayInternal,
+		ReplayUnusableEvent, ReplayProcessConflict, ReplayRejectSettled, ReplayNotFound, ReplayInvalidReport,
+		ReplayUnavailable, ReplayInternal,
 	}
 }
 
