@@ -30,7 +30,8 @@ type change struct {
 type serving struct {
 	handle handler
 	read   changer
-	why    string // a handler of a method that changes something: why no call is recognised
+	note   func(*http.Request, uuid.UUID) // of a changer: names what the id in the path is of
+	why    string                         // a handler of a method that changes something: why no call is recognised
 }
 
 // reads serves a route that changes nothing.
@@ -38,7 +39,11 @@ func reads(h handler) serving { return serving{handle: h} }
 
 // once serves a route that changes something: a call that carries the headers of
 // transaction_header.go and comes again gets the answer of the first one.
-func once(read changer) serving { return serving{read: read} }
+// The id in its path is that of an order.
+func once(read changer) serving { return serving{read: read, note: noteOrder} }
+
+// onceOfReject is once with the id of a refused delivery in the path.
+func onceOfReject(read changer) serving { return serving{read: read, note: noteReject} }
 
 // unkeyed serves a route whose method says that it changes something, and on which no
 // call is recognised, for this reason.

@@ -46,13 +46,25 @@ func (p parameters) rejectsFilter() (f sperr.RejectsFilter, err error) {
 	if status, given := p["status"]; given {
 		f.Status = sperr.RejectStatus(status)
 	}
-	if !slices.Contains(sperr.RejectStatuses(), f.Status) {
-		return f, fieldFault(errInvalidParameter, "status", "must be open, replayed, dismissed or all")
+	if err := oneOf("status", f.Status, sperr.RejectStatuses()); err != nil {
+		return f, err
 	}
-	if f.Code != "" && !slices.Contains(keptCodes, f.Code) {
-		return f, fieldFault(errInvalidParameter, "code", "must be one of "+strings.Join(keptCodes, ", "))
+	if f.Code == "" {
+		return f, nil
 	}
-	return f, nil
+	return f, oneOf("code", f.Code, keptCodes)
+}
+
+// oneOf refuses a parameter whose value is none of those there are.
+func oneOf[T ~string](parameter string, value T, all []T) error {
+	if slices.Contains(all, value) {
+		return nil
+	}
+	names := make([]string, len(all))
+	for i, name := range all {
+		names[i] = string(name)
+	}
+	return fieldFault(errInvalidParameter, parameter, "must be one of "+strings.Join(names, ", "))
 }
 
 // rejectID is pathID of a refused delivery, which the line of the request then names.

@@ -65,6 +65,9 @@ func TestRejects_are_asked_for_by_what_there_is(t *testing.T) {
 		if strings.Contains(query, "=not_found") && !strings.Contains(p.Detail, "unusable_event") {
 			t.Errorf("detail %q does not name the codes there are", p.Detail)
 		}
+		if query == "status=pending" && !strings.HasSuffix(p.Detail, "one of all, dismissed, open, replayed.") {
+			t.Errorf("detail %q does not name the statuses there are", p.Detail)
+		}
 	}
 	// A cursor belongs to its question.
 	next := nextPage(t, b.get(t, rejects+"?limit=1"))

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/google/uuid"
 
 	"sperrd/internal/sperr"
 )
@@ -30,7 +29,8 @@ type route struct {
 	serving
 }
 
-// table is every route there is. A route that changes something is served by once.
+// table is every route there is. A route that changes something is served by once or
+// onceOfReject.
 func (s *server) table() []route {
 	return []route{
 		{http.MethodPost, "/webhook", openFor("its Standard Webhooks signature authenticates makod, which has no token of this service"), unkeyed(s.handleWebhook, "the market process of an event is its key, under whatever id it is delivered")},
@@ -50,8 +50,8 @@ func (s *server) table() []route {
 
 		{http.MethodGet, rejectsPath, needs(actionRead), reads(s.handleRejects)},
 		{http.MethodGet, rejectsPath + "/{id}", needs(actionRead), reads(s.handleReject)},
-		{http.MethodPost, rejectsPath + "/{id}/replay", needs(actionCreate), once(s.readReplay)},
-		{http.MethodPost, rejectsPath + "/{id}/dismiss", needs(actionCreate), once(s.readDismiss)},
+		{http.MethodPost, rejectsPath + "/{id}/replay", needs(actionCreate), onceOfReject(s.readReplay)},
+		{http.MethodPost, rejectsPath + "/{id}/dismiss", needs(actionCreate), onceOfReject(s.readDismiss)},
 
 		{http.MethodGet, fristenPath, needs(actionRead), reads(s.handleFristen)},
 
@@ -63,15 +63,6 @@ func (s *server) table() []route {
 		{http.MethodGet, "/health/ready", openFor("a load balancer has no token, and it learns whether to send requests here, and what is open to everybody anyway"), reads(s.handleReady)},
 		{http.MethodGet, metricsPath, openFor("a Prometheus has no token, and it learns how much there is and of whom nothing"), reads(s.handleMetrics)},
 	}
-}
-
-// note names in the line of a request what the id in its path is of.
-func (r route) note(request *http.Request, id uuid.UUID) {
-	if strings.HasPrefix(r.pattern, rejectsPath) {
-		noteReject(request, id)
-		return
-	}
-	noteOrder(request, id)
 }
 
 func (s *server) router() *chi.Mux {
