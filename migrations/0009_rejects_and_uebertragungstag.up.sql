@@ -1,6 +1,20 @@
 -- Refused deliveries are a work list, and the day on which an ORDERS was received is kept.
 
-LOCK TABLE sperr_orders, webhook_rejects IN ACCESS EXCLUSIVE MODE; -- in full at once, as in 0005
+-- In full at once, as in 0005. Whoever reads one table for long must not keep everybody
+-- from the other meanwhile: each try gives back what it has after two seconds.
+DO $$
+BEGIN
+    FOR try IN 1..20 LOOP
+        BEGIN
+            PERFORM set_config('lock_timeout', '2s', true);
+            LOCK TABLE sperr_orders, webhook_rejects IN ACCESS EXCLUSIVE MODE;
+            RETURN;
+        EXCEPTION WHEN lock_not_available THEN
+            PERFORM pg_sleep(1);
+        END;
+    END LOOP;
+    RAISE lock_not_available USING MESSAGE = 'sperr_orders or webhook_rejects is in use for more than a minute: end that transaction, then start again';
+END $$;
 
 -- A refused delivery waits for a human until it is settled: given to the queue once more
 -- after its cause is gone, or dismissed for a reason.

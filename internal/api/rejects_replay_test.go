@@ -51,6 +51,7 @@ func TestReplay_makes_the_order_that_the_delivery_should_have_made(t *testing.T)
 	history := decode[[]line](t, g.as(t, nil, http.MethodGet, orders+"/"+id+"/history", ""), http.StatusOK)
 	want := []line{{somebody, "created", callB, map[string]string{
 		"reject_id": kept, "webhook_id": settled.WebhookID, "event_id": "5f0c0f64-6a0e-4f0e-9c39-0f6a3f1d7a01", "initial_transaction_id": callA,
+		"uebertragungstag_source": "event",
 	}}}
 	if diff := cmp.Diff(want, history); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)

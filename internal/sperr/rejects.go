@@ -110,7 +110,7 @@ func (s *Service) arrivedBefore(reject WebhookReject, e event.Event) (arrival, e
 // settles it. Other errors are those of Execute.
 func (s *Service) DismissReject(ctx context.Context, call Call, id uuid.UUID, reason string) (Result, error) {
 	reason, invalid := repairReason(reason)
-	if reason == "" {
+	if invalid == nil && isBlank(reason) {
 		invalid = &ValidationError{Subject: SubjectReport, Fields: []FieldError{{Field: "reason", Reason: "must not be blank"}}}
 	}
 	if invalid != nil && call.Attempt == nil {
