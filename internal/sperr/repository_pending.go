@@ -46,26 +46,32 @@ func (r *Repository) pendingBeside(ctx context.Context, tx pgx.Tx, o Order) ([]p
 	return pending, nil
 }
 
-// warnPending puts a warning about o on the pending orders of type t at its Marktlokation
-// and returns those. An order that names maxNamed of o's type already gets a last warning
-// that names none, and then no other. A locked order is passed over. At most maxWarned.
-func (r *Repository) warnPending(ctx context.Context, tx pgx.Tx, t Type, o Order) ([]uuid.UUID, error) {
-	before, after := pendingWarning(t, o.OrderType)
+// warnPending makes the pending orders of type own at the Marktlokation of o, a new order,
+// name it and those of its type, which are about, and returns them: maxWarned at most. What
+// an order said of that type before is replaced, so that it names none that is closed by
+// now, and its list stays short however many orders come and go. A locked one is passed over.
+func (r *Repository) warnPending(ctx context.Context, tx pgx.Tx, own Type, o Order, about pendingOrders) ([]uuid.UUID, error) {
+	if own == about.Type {
+		about.N-- // without the one that is warned
+	}
+	before, after := pendingWarning(own, about.Type)
 	rows, err := tx.Query(ctx, `
 		WITH beside AS (
 			SELECT id FROM sperr_orders
-			WHERE tenant = @tenant AND malo_id = @malo_id AND status = 'pending' AND id <> @id AND order_type = @type
-			  AND NOT warnungen @> ARRAY[@last::text]
+			WHERE tenant = @tenant AND malo_id = @malo_id AND status = 'pending' AND id <> @id AND order_type = @own
 			ORDER BY created_at DESC, id LIMIT @limit
 			FOR NO KEY UPDATE SKIP LOCKED
 		)
-		UPDATE sperr_orders SET updated_at = @at, warnungen = warnungen || CASE
-			WHEN (SELECT count(*) FROM unnest(warnungen) AS w WHERE starts_with(w, @before)) < @named
-			THEN @before || @id::text || @after ELSE @last END
+		UPDATE sperr_orders AS s SET updated_at = GREATEST(updated_at, @at), warnungen =
+			ARRAY(SELECT w FROM unnest(warnungen) WITH ORDINALITY AS old (w, place)
+				WHERE NOT starts_with(w, @before) AND w NOT LIKE @any_more ORDER BY place)
+			|| ARRAY(SELECT @before::text || other || @after::text FROM unnest(@about::uuid[]) WITH ORDINALITY AS named (other, place)
+				WHERE other <> s.id ORDER BY place LIMIT @named)
+			|| @more::text[]
 		WHERE tenant = @tenant AND id = ANY (ARRAY(SELECT id FROM beside))
 		RETURNING id`, pgx.NamedArgs{
-		"tenant": r.tenant, "malo_id": o.MaloID, "id": o.ID, "type": t, "limit": maxWarned, "named": maxNamed, "at": o.CreatedAt,
-		"before": before, "after": after, "last": fmt.Sprintf("still more of type %s are pending for this Marktlokation", o.OrderType),
+		"tenant": r.tenant, "malo_id": o.MaloID, "id": o.ID, "own": own, "limit": maxWarned, "named": maxNamed, "at": o.CreatedAt,
+		"before": before, "after": after, "about": about.IDs, "more": about.more(), "any_more": moreWarning("%", about.Type),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("warn of order %s: %w", o.ID, err)
@@ -77,11 +83,11 @@ func (r *Repository) warnPending(ctx context.Context, tx pgx.Tx, t Type, o Order
 	return warned, nil
 }
 
-// setWarnungen writes the warnings of o as they stand in it.
-func (r *Repository) setWarnungen(ctx context.Context, tx pgx.Tx, o Order) error {
-	_, err := tx.Exec(ctx, `UPDATE sperr_orders SET warnungen = $3 WHERE tenant = $1 AND id = $2`, r.tenant, o.ID, o.Warnungen)
+// appendWarnungen puts warnings on an order that has none of them.
+func (r *Repository) appendWarnungen(ctx context.Context, tx pgx.Tx, id uuid.UUID, warnings []string) error {
+	_, err := tx.Exec(ctx, `UPDATE sperr_orders SET warnungen = warnungen || $3::text[] WHERE tenant = $1 AND id = $2`, r.tenant, id, warnings)
 	if err != nil {
-		return fmt.Errorf("warn on order %s: %w", o.ID, err)
+		return fmt.Errorf("warn on order %s: %w", id, err)
 	}
 	return nil
 }
