@@ -8,8 +8,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-
-	"sperrd/internal/loop"
 )
 
 const (
@@ -19,8 +17,10 @@ const (
 	// newest of them.
 	maxWarned = 100
 	// turnTimeout bounds the wait of a new order for those that come at the same moment
-	// for the same Marktlokation.
-	turnTimeout = time.Second
+	// for the same Marktlokation. It holds a connection meanwhile, which others need: a turn
+	// that somebody keeps must not cost them more than connectionTimeout. A turn itself is
+	// over within some milliseconds.
+	turnTimeout = 250 * time.Millisecond
 )
 
 // pendingWarning are the parts of the warning on an order of type own that one of type
@@ -121,21 +121,9 @@ func anotherPending(call Call, warned []uuid.UUID, order Order) []change {
 // that a redelivery never waits here. A turn that does not come costs a warning at most,
 // and never the order.
 func (s *Service) takeTurn(ctx context.Context, tx pgx.Tx, order Order) error {
-	const first, longest = 2 * time.Millisecond, 20 * time.Millisecond
-	over := time.NewTimer(turnTimeout)
-	defer over.Stop()
-	for round := 1; ; round++ {
-		taken, err := s.repo.tryTurn(ctx, tx, order.MaloID)
-		if err != nil || taken {
-			return err
-		}
-		again := time.NewTimer(loop.Backoff(first, longest, round))
-		select {
-		case <-again.C:
-		case <-over.C:
-			again.Stop()
-			s.Logger.WarnContext(ctx, "order may lack a warning of one that came at the same moment", "order_id", order.ID)
-			return nil
-		}
+	taken, err := s.repo.takeTurn(ctx, tx, order.MaloID, s.turnWait)
+	if err == nil && !taken {
+		s.Logger.WarnContext(ctx, "order may lack a warning of one that came at the same moment", "order_id", order.ID)
 	}
+	return err
 }

@@ -2,25 +2,55 @@ package sperr
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// tryTurn takes the turn of a Marktlokation, until tx ends; false: somebody else has it.
+// lockTurn locks the turn of a Marktlokation.
 //
 // Advisory locks share one space of keys in a database. A key here is the hash of a text
 // that begins with the name of the table, as that of the ids of calls does; the lock of the
 // migrations is a number of its own. Two texts with one hash wait for each other, no more.
-// Like the ids it is only ever tried: who waits for nobody is part of no deadlock.
-func (r *Repository) tryTurn(ctx context.Context, tx pgx.Tx, maloID string) (taken bool, err error) {
-	err = tx.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock(hashtextextended('sperr_orders/malo_id/' || $1 || '/' || $2, 0))`,
-		r.tenant, maloID).Scan(&taken)
+const lockTurn = `advisory_xact_lock(hashtextextended('sperr_orders/malo_id/' || $1 || '/' || $2, 0))`
+
+// takeTurn takes the turn of a Marktlokation, until tx ends, in the order in which they
+// came; false: it was not free within wait. Who has it waits for no lock that another one
+// can hold who waits for it, and wait is shorter than PostgreSQL's look for deadlocks.
+func (r *Repository) takeTurn(ctx context.Context, tx pgx.Tx, maloID string, wait time.Duration) (taken bool, err error) {
+	err = tx.QueryRow(ctx, `SELECT pg_try_`+lockTurn, r.tenant, maloID).Scan(&taken)
+	if err == nil && !taken {
+		taken, err = r.awaitTurn(ctx, tx, maloID, wait)
+	}
 	if err != nil {
 		return false, fmt.Errorf("take turns at a Marktlokation: %w", err)
 	}
 	return taken, nil
+}
+
+// awaitTurn keeps tx usable where the wait is over, by a savepoint, and leaves its
+// lock_timeout as the connection has it.
+func (r *Repository) awaitTurn(ctx context.Context, tx pgx.Tx, maloID string, wait time.Duration) (taken bool, err error) {
+	err = pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `SELECT set_config('lock_timeout', $1, true)`, strconv.FormatInt(wait.Milliseconds(), 10))
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `SELECT pg_`+lockTurn, r.tenant, maloID); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `SET LOCAL lock_timeout TO DEFAULT`)
+		return err
+	})
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && pgErr.Code == "55P03" { // lock_not_available
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // pendingOrders are the pending orders of a type at a Marktlokation.

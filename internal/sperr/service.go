@@ -57,6 +57,7 @@ type Service struct {
 
 	unrecorded unrecorded
 	underWay   underWay
+	turnWait   time.Duration // turnTimeout
 }
 
 // NewService changes the orders that repo sees and reports their outcomes to makod.
@@ -66,6 +67,7 @@ func NewService(pool *pgxpool.Pool, repo *Repository, client *makod.Client, opti
 		in:   ingester{tenant: repo.tenant, calendar: options.Calendar, now: options.Now},
 		pace: newPace(options.MaxPerSecond), retry: loop.NewSignal(),
 		transactions: transaction.NewStore(pool, repo.tenant, options.Retention),
+		turnWait:     turnTimeout,
 	}
 }
 
