@@ -12,7 +12,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 RACE ?= -race
 # Bounds the tests of one package: a test that hangs must not hang the run.
 TEST_TIMEOUT ?= 5m
-# How long "make fuzz" spends on each target.
+# How long "make fuzz" spends on each target, or how often it runs it: 20000x.
 FUZZTIME ?= 15s
 # Passed to the sandbox by "make run". With --database-url no PostgreSQL is looked
 # for here; a server that is named for tests is none of the sandbox's.

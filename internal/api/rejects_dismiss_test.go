@@ -30,7 +30,7 @@ func TestDismiss_needs_a_reason_that_can_be_kept(t *testing.T) {
 	kept := b.refused(t, sample(t, "17115-fixed-date.json"))
 	before := b.reject(t, kept)
 	for body, code := range map[string]string{
-		`{}`: "invalid_report", `{"reason":""}`: "invalid_report", `{"reason":" \t "}`: "invalid_report", `{"reason":null}`: "invalid_report",
+		`{}`: "invalid_report", `{"reason":""}`: "invalid_report", `{"reason":" \t "}`: "invalid_report", `{"reason":"\u200b\u2060"}`: "invalid_report", `{"reason":null}`: "invalid_report",
 		`{"reason":"a\u0000b"}`: "invalid_report", `{"reason":"` + strings.Repeat("ä", 2561) + `"}`: "invalid_report",
 		`{"reason":1}`: "invalid_body", `{"grund":"x"}`: "invalid_body", `{"reason":"x","reason":"y"}`: "invalid_body", `[]`: "invalid_body", `{`: "invalid_json",
 	} {
