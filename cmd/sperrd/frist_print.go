@@ -56,7 +56,7 @@ func blockOf(f sperr.Frist) string {
 		b.line("stored", dayText(f.Stored))
 	}
 	if f.MissedFrom != nil {
-		b.line("missed from", timeCell(f.MissedFrom))
+		b.line("missed from", fmt.Sprintf("%s in Berlin, %s", f.MissedFrom.In(werktag.Berlin()).Format("2006-01-02 15:04"), timeCell(f.MissedFrom)))
 	}
 	if f.Uebertragungstag != nil {
 		b.line("received", dayText(f.Uebertragungstag))

@@ -27,7 +27,7 @@ func TestFrist_prints_a_line_a_day_with_its_number_or_the_reason(t *testing.T) {
 	want := `iftsta: 2026-12-29 Dienstag
   rule         1 WT nach dem Abschluss, GPKE Teil 2 § 3.5.1.2 Nr. 5 (Sperrung), § 3.5.2.2 Nr. 4 (Entsperrung)
   from         Abschluss, 2026-12-23 Mittwoch
-  missed from  2026-12-29T23:00:00Z
+  missed from  2026-12-30 00:00 in Berlin, 2026-12-29T23:00:00Z
   note         Unverzüglich geht vor; bis zu diesem Tag muss die IFTSTA 21039 beim LF eingegangen sein.
     2026-12-24  Donnerstag  Heiligabend (Marktregel)
     2026-12-25  Freitag     1. Weihnachtstag (alle Länder)
@@ -118,7 +118,7 @@ func TestFrist_of_an_order(t *testing.T) {
 	}
 	for _, want := range []string{
 		"order: " + queueID(1) + ", sperrung, pending\n", "  visit on     2027-01-06 Mittwoch\n  in window    no\n",
-		"ausfuehrung: 2027-01-07 Donnerstag\n", "  stored       2027-01-05 Dienstag\n  missed from  2027-01-05T23:00:00Z\n",
+		"ausfuehrung: 2027-01-07 Donnerstag\n", "  stored       2027-01-05 Dienstag\n  missed from  2027-01-06 00:00 in Berlin, 2027-01-05T23:00:00Z\n",
 		"vorlauf: 2026-12-14 Montag\n", "  received     2026-12-10 Donnerstag\n  kept         yes\n", "\niftsta: 2027-01-07 Donnerstag\n",
 	} {
 		if !strings.Contains(stdout, want) {
