@@ -186,6 +186,17 @@ func startChild(t *testing.T, s setup, env ...string) *instance {
 	if err != nil {
 		t.Fatal(err)
 	}
+	i.start(t, cmd)
+	t.Cleanup(func() {
+		_ = stdin.Close()
+		i.awaitExit(t)
+	})
+	return i
+}
+
+// start starts cmd, and learns of its end.
+func (i *instance) start(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -195,11 +206,6 @@ func startChild(t *testing.T, s setup, env ...string) *instance {
 		_ = cmd.Wait()
 		i.code = cmd.ProcessState.ExitCode()
 	}()
-	t.Cleanup(func() {
-		_ = stdin.Close()
-		i.awaitExit(t)
-	})
-	return i
 }
 
 func newInstance(port int, stop func()) *instance {

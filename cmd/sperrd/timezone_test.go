@@ -164,15 +164,7 @@ func startInEmptyRoot(t *testing.T, s setup, env ...string) *instance {
 	t.Logf("root %q, directory %q", cmd.SysProcAttr.Chroot, cmd.Dir)
 	i := newInstance(s.port, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
 	cmd.Stdout, cmd.Stderr = i.log, i.log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	i.pid = cmd.Process.Pid
-	go func() {
-		defer close(i.exited)
-		_ = cmd.Wait()
-		i.code = cmd.ProcessState.ExitCode()
-	}()
+	i.start(t, cmd)
 	t.Cleanup(func() {
 		i.stop()
 		i.awaitExit(t)

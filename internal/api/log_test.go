@@ -58,17 +58,7 @@ func (l *logBuffer) await(t *testing.T, text string) {
 // requests are the lines of requests, oldest first.
 func (l *logBuffer) requests(t *testing.T) []map[string]any {
 	t.Helper()
-	var lines []map[string]any
-	for line := range strings.Lines(l.String()) {
-		var fields map[string]any
-		if err := json.Unmarshal([]byte(line), &fields); err != nil {
-			t.Fatalf("log line %q: %v", line, err)
-		}
-		if fields["msg"] == "request" {
-			lines = append(lines, fields)
-		}
-	}
-	return lines
+	return l.lines(t, "request")
 }
 
 // lines are those of the log that say msg, oldest first.
@@ -77,7 +67,7 @@ func (l *logBuffer) lines(t *testing.T, msg string) (found []map[string]any) {
 	for line := range strings.Lines(l.String()) {
 		var fields map[string]any
 		if err := json.Unmarshal([]byte(line), &fields); err != nil {
-			t.Fatal(err)
+			t.Fatalf("log line %q: %v", line, err)
 		}
 		if fields["msg"] == msg {
 			found = append(found, fields)
