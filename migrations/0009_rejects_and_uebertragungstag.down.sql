@@ -1,4 +1,22 @@
-LOCK TABLE sperr_orders, webhook_rejects IN ACCESS EXCLUSIVE MODE;
+-- As on the way up.
+DO $$
+DECLARE
+    until TIMESTAMPTZ := clock_timestamp() + interval '30 seconds';
+BEGIN
+    PERFORM set_config('lock_timeout', '2s', true);
+    LOOP
+        BEGIN
+            LOCK TABLE sperr_orders, webhook_rejects IN ACCESS EXCLUSIVE MODE;
+            RETURN;
+        EXCEPTION WHEN lock_not_available THEN
+            IF clock_timestamp() > until THEN
+                RAISE lock_not_available USING MESSAGE =
+                    'somebody reads sperr_orders or webhook_rejects for long: end that transaction, then start again';
+            END IF;
+        END;
+        PERFORM pg_sleep(1);
+    END LOOP;
+END $$;
 DROP INDEX sperr_orders_uebertragungstag;
 ALTER TABLE sperr_orders DROP COLUMN uebertragungstag;
 

@@ -3,17 +3,22 @@
 -- In full at once, as in 0005. Whoever reads one table for long must not keep everybody
 -- from the other meanwhile: each try gives back what it has after two seconds.
 DO $$
+DECLARE
+    until TIMESTAMPTZ := clock_timestamp() + interval '30 seconds';
 BEGIN
-    FOR try IN 1..20 LOOP
+    PERFORM set_config('lock_timeout', '2s', true);
+    LOOP
         BEGIN
-            PERFORM set_config('lock_timeout', '2s', true);
             LOCK TABLE sperr_orders, webhook_rejects IN ACCESS EXCLUSIVE MODE;
             RETURN;
         EXCEPTION WHEN lock_not_available THEN
-            PERFORM pg_sleep(1);
+            IF clock_timestamp() > until THEN
+                RAISE lock_not_available USING MESSAGE =
+                    'somebody reads sperr_orders or webhook_rejects for long: end that transaction, then start again';
+            END IF;
         END;
+        PERFORM pg_sleep(1);
     END LOOP;
-    RAISE lock_not_available USING MESSAGE = 'sperr_orders or webhook_rejects is in use for more than a minute: end that transaction, then start again';
 END $$;
 
 -- A refused delivery waits for a human until it is settled: given to the queue once more

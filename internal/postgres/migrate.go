@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/golang-migrate/migrate/v4/database"
+	"github.com/jackc/pgx/v5"
 )
 
 // defaultLockTimeout is long enough for another replica to finish a migration.
@@ -24,8 +25,8 @@ const defaultLockTimeout = 60 * time.Second
 // file therefore must not commit by itself. The lock belongs to a session: the
 // URL must not lead through a pooler in transaction mode.
 type Migrator struct {
-	// LockTimeout bounds the wait for the migration lock, and within a file
-	// each wait for a lock on a table. NewMigrator sets 60 s.
+	// LockTimeout bounds the wait for the migration lock, and within a file that
+	// says nothing else each wait for a lock on a table. NewMigrator sets 60 s.
 	LockTimeout time.Duration
 
 	url    string
@@ -47,8 +48,8 @@ func NewMigrator(url string, fsys fs.FS, logger *slog.Logger) *Migrator {
 // and left alone, since an old replica may start again while a new version is
 // rolled out. A migration that was killed half-way is a *DirtyError.
 //
-// A cancelled ctx ends the wait for the lock and stops between two files; a
-// file that runs is finished, because to break it off would need a repair.
+// A cancelled ctx ends every wait for a lock, which undoes the file that waits,
+// and stops between two files; a file that works is finished.
 func (m *Migrator) Up(ctx context.Context) error {
 	files, err := readFiles(m.fsys)
 	if err != nil {
@@ -101,6 +102,7 @@ func (m *Migrator) step(ctx context.Context, s *session, file string, direction 
 	if err != nil {
 		return fmt.Errorf("read the schema version: %w", cause(err))
 	}
+	defer context.AfterFunc(ctx, func() { m.endWait(s.pid) })()
 	start := time.Now()
 	if err := s.migrate.Steps(direction); err != nil {
 		if _, dirty, versionErr := s.driver.Version(); versionErr == nil && dirty {
@@ -110,6 +112,25 @@ func (m *Migrator) step(ctx context.Context, s *session, file string, direction 
 	}
 	m.logger.Info("migration applied", "file", file, "duration", time.Since(start))
 	return nil
+}
+
+// endWait ends what the session of a migration waits for: whoever stops a process kills
+// it when that takes too long, and then the mark stays. A session that works is left alone.
+func (m *Migrator) endWait(pid uint32) {
+	ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
+	defer cancel()
+	config, err := m.connConfig()
+	if err != nil {
+		return // it was good a moment ago
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err == nil {
+		_, err = conn.Exec(ctx, `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND wait_event_type IN ('Lock', 'Timeout')`, pid)
+		_ = conn.Close(ctx)
+	}
+	if err != nil {
+		m.logger.Warn("the migration under way could not be stopped; it ends by itself", "error", err)
+	}
 }
 
 // cause takes golang-migrate's error apart, which hides the error of the

@@ -17,6 +17,7 @@ type session struct {
 	migrate *migrate.Migrate
 	driver  database.Driver
 	version int // applied at the time the lock was taken; 0: none
+	pid     uint32
 }
 
 // locked runs work under the migration lock, on a schema that is not dirty, and
@@ -63,7 +64,7 @@ func (m *Migrator) locked(ctx context.Context, files files, work func(*session) 
 	if err != nil {
 		return fmt.Errorf("prepare the migration: %w", err)
 	}
-	return work(&session{migrate: steps, driver: driver, version: max(version, 0)})
+	return work(&session{migrate: steps, driver: driver, version: max(version, 0), pid: conn.PgConn().PID()})
 }
 
 // connConfig is a connection of its own kind: a migration may take its time,
