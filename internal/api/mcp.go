@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -33,30 +32,6 @@ func (w uncached) FlushError() error {
 // mcpAnswerWithin bounds how long an answer may take from its turn on: the reads of the
 // database and the reading of a client on a slow line.
 const mcpAnswerWithin = databaseTimeout + 15*time.Second
-
-// turns lets a bounded number of requests that cost much be answered at the same time:
-// who asks without end must leave memory and connections to the orders.
-type turns struct {
-	of     string        // what there may be too many of
-	free   chan struct{} // as many as are under way
-	wait   time.Duration // for a turn
-	answer time.Duration // of a turn, after which it ends for a client that takes nothing
-}
-
-// take waits for a turn. end gives it back.
-func (t turns) take(ctx context.Context) (end func(), err error) {
-	waiting, cancel := context.WithTimeout(ctx, t.wait)
-	defer cancel()
-	select {
-	case t.free <- struct{}{}:
-		return func() { <-t.free }, nil
-	case <-waiting.Done():
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err // the client has gone
-	}
-	return nil, fmt.Errorf("%w: too many %s at a time", errUnavailable, t.of)
-}
 
 // handleMCP hands a message of an MCP client on, with its body read under the limits
 // of every other body.

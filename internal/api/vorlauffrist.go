@@ -8,8 +8,6 @@ import (
 	"sperrd/internal/werktag"
 )
 
-// handleVorlauffrist makes one report at a time: a month can have many orders, and each
-// report may hold a connection for seconds.
 func (s *server) handleVorlauffrist(w http.ResponseWriter, r *http.Request) error {
 	p, err := readParameters(r, "monat", "lf_mp_id")
 	if err != nil {
@@ -23,16 +21,22 @@ func (s *server) handleVorlauffrist(w http.ResponseWriter, r *http.Request) erro
 	if given && !sperr.ValidMPIDShape(lieferantID) {
 		return fieldFault(errInvalidParameter, "lf_mp_id", "must be thirteen digits")
 	}
-	end, err := s.reports.take(r.Context())
-	if err != nil {
-		return err
-	}
-	defer end()
-	ctx, cancel := bounded(r)
-	defer cancel()
-	report, err := s.Repository.Vorlauffrist(ctx, s.Service.Calendar, monat, lieferantID)
+	report, err := s.vorlauffrist(r, monat, lieferantID)
 	if err != nil {
 		return err
 	}
 	return writeJSON(w, http.StatusOK, report)
+}
+
+// vorlauffrist makes one report at a time: a month can have many orders, and each report
+// may hold a connection for seconds. Its turn ends before its client takes the answer.
+func (s *server) vorlauffrist(r *http.Request, monat sperr.Monat, lieferantID string) (sperr.VorlauffristReport, error) {
+	end, err := s.reports.take(r.Context())
+	if err != nil {
+		return sperr.VorlauffristReport{}, err
+	}
+	defer end()
+	ctx, cancel := bounded(r)
+	defer cancel()
+	return s.Repository.Vorlauffrist(ctx, s.Service.Calendar, monat, lieferantID)
 }

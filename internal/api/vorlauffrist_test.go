@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -241,17 +242,20 @@ func TestVorlauffrist_makes_one_report_at_a_time(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() { _ = held.Rollback(context.WithoutCancel(t.Context())) }()
 	if _, err := held.Exec(t.Context(), `LOCK TABLE sperr_orders`); err != nil {
 		t.Fatal(err)
 	}
-	var first sync.WaitGroup
-	first.Go(func() { wantStatus(t, b.get(t, vorlauffrist+"?monat=2026-09"), http.StatusOK) })
+	var first answer
+	var asked sync.WaitGroup
+	asked.Go(func() { first = b.get(t, vorlauffrist+"?monat=2026-09") })
 	b.awaitLocked(t)
 	wantProblem(t, b.get(t, vorlauffrist+"?monat=2026-09"), http.StatusServiceUnavailable, "unavailable")
 	wantStatus(t, b.get(t, rejects), http.StatusOK)
 	if err := held.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	first.Wait()
+	asked.Wait()
+	wantStatus(t, first, http.StatusOK)
 	wantStatus(t, b.get(t, vorlauffrist+"?monat=2026-09"), http.StatusOK)
 }

@@ -28,20 +28,6 @@ func (e *orderFristen) judgeVisit() *FristVisit {
 	return v
 }
 
-// abschluss says in German how an order came to its end.
-func (s Status) abschluss() string {
-	switch s {
-	case StatusExecuted:
-		return "ausgeführt"
-	case StatusFailed:
-		return "gescheitert"
-	case StatusCancelled:
-		return "storniert"
-	default:
-		return string(s)
-	}
-}
-
 // inWindow is nil where nobody knows when the window ends.
 func (e *orderFristen) inWindow(note func(format string, args ...any)) *bool {
 	if e.due.IsZero() {

@@ -67,7 +67,7 @@ const futureTime = 5 * time.Minute
 func readUebertragungstag(o *Order, e event.Event, received time.Time) {
 	at, source := received, "receipt"
 	switch t := e.Time(); {
-	case t.IsZero():
+	case e.Context.AsV1().Time == nil: // none: the zero time is a time
 	case t.After(received.Add(futureTime)):
 		o.warn(fmt.Sprintf("the event says that it is of %s, after its receipt, whose day counts as Übertragungstag", t.UTC().Format(time.RFC3339)))
 	case t.After(received):

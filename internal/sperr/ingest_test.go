@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/cloudevents/sdk-go/v2/types"
 
 	"sperrd/internal/werktag"
 )
@@ -334,16 +335,18 @@ func TestTheUebertragungstagSaysWhereItComesFrom(t *testing.T) {
 	}{
 		{time.Date(2026, 8, 21, 21, 59, 59, 0, time.UTC), "2026-08-21", "event", ""},
 		{testNow, "2026-09-03", "event", ""},
-		{time.Time{}, "2026-09-03", "receipt", ""},
 		{testNow.Add(futureTime), "2026-09-03", "receipt", ""},
 		{testNow.Add(futureTime + time.Second), "2026-09-03", "receipt", future},
 		{testNow.AddDate(1, 0, 0), "2026-09-03", "receipt", future},
 		{time.Date(2018, 12, 31, 22, 59, 0, 0, time.UTC), "2026-09-03", "receipt", outside},
 		{time.Date(2018, 12, 31, 23, 0, 0, 0, time.UTC), "2019-01-01", "event", ""},
 		{time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC), "2026-09-03", "receipt", outside},
+		{time.Time{}, "2026-09-03", "receipt", outside},
 	} {
 		e := marketEvent(t, pidSperrauftrag, testMalo, nil)
-		e.SetTime(c.time)
+		attributes := e.Context.AsV1()
+		attributes.Time = &types.Timestamp{Time: c.time} // SetTime takes the zero time for none
+		e.Context = attributes
 		_, o, err := testIngester().read(e, testNow)
 		if err != nil || o.Uebertragungstag.String() != c.day || o.UebertragungstagSource != c.source {
 			t.Errorf("event of %s: %v by %s, %v; want %s by %s", c.time, o.Uebertragungstag, o.UebertragungstagSource, err, c.day, c.source)

@@ -98,8 +98,8 @@ func TestAnOddWindowIsNotCountedAsOver(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for _, due := range []string{"-infinity", "0044-03-15 BC", "0001-01-01", "2026-09-02", "2026-09-03", "infinity"} {
-		b.exec(t, `INSERT INTO sperr_orders (tenant, malo_id, lf_mp_id, order_type, ausfuehrung_faellig_am)
-			VALUES ($1, 'm', 'l', 'sperrung', $2::date)`, testTenant, due)
+		b.exec(t, `INSERT INTO sperr_orders (tenant, malo_id, lf_mp_id, order_type, ausfuehrung_am, ausfuehrung_faellig_am)
+			VALUES ($1, 'm', 'l', 'sperrung', $2::date, $2::date)`, testTenant, due)
 	}
 	counted, err := b.repo.Stats(t.Context(), day("2026-09-03"))
 	if err != nil {
@@ -107,8 +107,22 @@ func TestAnOddWindowIsNotCountedAsOver(t *testing.T) {
 	}
 	b.scanAll(t)
 	announced := column[int64](t, b.pool, `SELECT count(*) FROM sperr_orders WHERE ausfuehrung_eskaliert_at IS NOT NULL`)[0]
-	if counted.FristUeberschritten != 2 || announced != 2 {
-		t.Errorf("%d are counted and %d announced, want 2", counted.FristUeberschritten, announced)
+	got := [4]int64{counted.FristUeberschritten, announced, counted.OverduePending, counted.FixterminVerpasst}
+	if want := [4]int64{2, 2, 2, 2}; got != want {
+		t.Errorf("%v are over, announced, overdue and missed, want %v", got, want)
+	}
+}
+
+func TestAWarningThatIsNoneBreaksNoList(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.ordered(t, TypeSperrung)
+	b.exec(t, `UPDATE sperr_orders SET warnungen = '{a,NULL,b}' WHERE id = $1`, id)
+	if diff := cmp.Diff([]string{"a", "b"}, b.get(t, id).Warnungen); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	if got := b.walk(t, Filter{Limit: 1}); len(got) != 1 {
+		t.Errorf("list %q", got)
 	}
 }
 

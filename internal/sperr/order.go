@@ -77,6 +77,20 @@ func (s Status) iftstaCode() string {
 	return "Z13"
 }
 
+// abschluss says in German how an order came to its end.
+func (s Status) abschluss() string {
+	switch s {
+	case StatusExecuted:
+		return "ausgeführt"
+	case StatusFailed:
+		return "gescheitert"
+	case StatusCancelled:
+		return "storniert"
+	default:
+		return string(s)
+	}
+}
+
 // Arbeitszeit says when an Entsperrung may be carried out (IMD+7081).
 type Arbeitszeit string
 
@@ -180,7 +194,7 @@ type Order struct {
 	LetzterVersuchTransaktion *string `db:"letzter_versuch_transaktion" json:"-"`
 	AbschlussTransaktion      *string `db:"abschluss_transaktion" json:"-"`
 	// UebertragungstagSource says whether the event or its receipt tells the Uebertragungstag
-	// of an order that was just read.
+	// of an order that was just read. No column has it: the history of the order does.
 	UebertragungstagSource string `db:"-" json:"-"`
 	// IFTSTATransaktion is the transactionId of the first command with the outcome.
 	IFTSTATransaktion *uuid.UUID `db:"iftsta_transaktion" json:"-"`

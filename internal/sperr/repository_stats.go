@@ -31,7 +31,7 @@ type Stats struct {
 // order that is being closed counts as pending or as closed, never as both. Open work
 // is counted over the partial indexes that hold nothing else; their conditions must
 // stand here as they do there. Closed orders come from the totals that triggers keep.
-const countOrders = `
+var countOrders = `
 	SELECT
 		pending + executed + failed + cancelled AS total,
 		pending, executed, failed, cancelled, overdue_pending, fixtermin_verpasst, frist_ueberschritten,
@@ -41,9 +41,9 @@ const countOrders = `
 	FROM (
 		SELECT
 			count(*) AS pending,
-			count(*) FILTER (WHERE COALESCE(ausfuehrung_am, fruehestens_am) < @today::date) AS overdue_pending,
-			count(*) FILTER (WHERE ausfuehrung_am < @today::date) AS fixtermin_verpasst,
-			count(*) FILTER (WHERE ausfuehrung_faellig_am < @today::date AND ausfuehrung_faellig_am >= '0001-01-01') AS frist_ueberschritten,
+			count(*) FILTER (WHERE COALESCE(ausfuehrung_am, fruehestens_am) < @today::date AND ` + aDay(requested) + `) AS overdue_pending,
+			count(*) FILTER (WHERE ausfuehrung_am < @today::date AND ` + aDay("ausfuehrung_am") + `) AS fixtermin_verpasst,
+			count(*) FILTER (WHERE ausfuehrung_faellig_am < @today::date AND ` + aDay("ausfuehrung_faellig_am") + `) AS frist_ueberschritten,
 			count(*) FILTER (WHERE vorlauffrist_eingehalten = false) AS verletzt
 		FROM sperr_orders
 		WHERE tenant = @tenant AND status = 'pending'

@@ -61,8 +61,9 @@ func TestNothingOfAMarketMessageIsRepairedInSilence(t *testing.T) {
 		warning string
 		land    string
 	}{
-		"lower case":           {place("de"), `treffpunkt.land "de" was capitalised to DE`, "DE"},
-		"mixed case":           {place("At"), `treffpunkt.land "At" was capitalised to AT`, "AT"},
+		"lower case":           {place("de"), `treffpunkt.land "de" was read as DE`, "DE"},
+		"mixed case":           {place("At"), `treffpunkt.land "At" was read as AT`, "AT"},
+		"blanks around":        {place(" de "), `treffpunkt.land " de " was read as DE`, "DE"},
 		"three letters":        {place("deu"), `treffpunkt.land "deu" is no country code of two letters and was dropped`, ""},
 		"blank":                {place("d "), `treffpunkt.land "d " is no country code of two letters and was dropped`, ""},
 		"a long s":             {place("\u017Fe"), `treffpunkt.land "\u017fe" is no country code of two letters and was dropped`, ""},

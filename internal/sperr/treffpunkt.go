@@ -77,15 +77,16 @@ func (t *Treffpunkt) normalizeMarket() []string {
 	return warnings
 }
 
-// normalizeLand capitalises a country code and drops what is none. Other alphabets have
+// normalizeLand capitalises a country code, without blanks around it, and drops what is none. Other alphabets have
 // letters that capitalise to ASCII ones; theirs is no country code.
 func (t *Treffpunkt) normalizeLand() []string {
 	given := t.Land
 	if given == "" || validLand(given) {
 		return nil
 	}
-	if t.Land = strings.ToUpper(given); len(given) == 2 && validLand(t.Land) {
-		return []string{fmt.Sprintf("treffpunkt.land %q was capitalised to %s", given, t.Land)}
+	code := strings.Trim(given, " ")
+	if t.Land = strings.ToUpper(code); len(code) == 2 && validLand(t.Land) {
+		return []string{fmt.Sprintf("treffpunkt.land %q was read as %s", given, t.Land)}
 	}
 	t.Land = ""
 	return []string{fmt.Sprintf("treffpunkt.land %+q is no country code of two letters and was dropped", truncate(given, 40))}

@@ -1,0 +1,31 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// turns lets a bounded number of requests that cost much be answered at the same time:
+// who asks without end must leave memory and connections to the orders.
+type turns struct {
+	of     string        // what there may be too many of
+	free   chan struct{} // as many as are under way
+	wait   time.Duration // for a turn
+	answer time.Duration // of a turn that lasts until its answer is taken; 0: it ends before
+}
+
+// take waits for a turn. end gives it back.
+func (t turns) take(ctx context.Context) (end func(), err error) {
+	waiting, cancel := context.WithTimeout(ctx, t.wait)
+	defer cancel()
+	select {
+	case t.free <- struct{}{}:
+		return func() { <-t.free }, nil
+	case <-waiting.Done():
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err // the client has gone
+	}
+	return nil, fmt.Errorf("%w: too many %s at a time", errUnavailable, t.of)
+}
