@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
@@ -153,6 +154,37 @@ func TestStats_count_by_the_Berlin_day(t *testing.T) {
 	stats := decode[map[string]int](t, b.get(t, orders+"/stats"), http.StatusOK)
 	if stats["total"] != 1 || stats["pending"] != 1 || stats["overdue_pending"] != 1 || stats["fixtermin_verpasst"] != 1 {
 		t.Errorf("stats %v: the order of the 7th is overdue on the 8th", stats)
+	}
+}
+
+// A Frist is over with the first moment of the next Berlin day, an hour or two before that
+// of the next day in UTC.
+func TestStats_count_a_Frist_as_over_from_midnight_in_Berlin(t *testing.T) {
+	t.Parallel()
+	for day, midnight := range map[string]time.Time{
+		"2026-09-08": time.Date(2026, 9, 8, 22, 0, 0, 0, time.UTC),
+		"2027-01-04": time.Date(2027, 1, 4, 23, 0, 0, 0, time.UTC),
+		"2026-10-25": time.Date(2026, 10, 25, 23, 0, 0, 0, time.UTC), // 25 hours long
+		"2026-03-29": time.Date(2026, 3, 29, 22, 0, 0, 0, time.UTC),  // 23 hours long
+	} {
+		t.Run(day, func(t *testing.T) {
+			t.Parallel()
+			now := midnight.Add(-time.Microsecond)
+			b := newBench(t, func(s *settings) { s.options.Now = func() time.Time { return now } })
+			b.exec(t, `INSERT INTO sperr_orders (tenant, malo_id, lf_mp_id, order_type, process_id, status, executed_at,
+					ausfuehrung_am, ausfuehrung_faellig_am, iftsta_faellig_am)
+				VALUES ('`+tenant+`', 'm', 'l', 'sperrung', 'open', 'pending', NULL, '`+day+`', '`+day+`', NULL),
+				       ('`+tenant+`', 'm', 'l', 'sperrung', 'owed', 'executed', '2026-01-01', NULL, NULL, '`+day+`')`)
+			for want := range 2 {
+				got := decode[map[string]int](t, b.get(t, orders+"/stats"), http.StatusOK)
+				for _, counter := range []string{"frist_ueberschritten", "iftsta_ueberfaellig", "overdue_pending", "fixtermin_verpasst"} {
+					if got[counter] != want {
+						t.Errorf("%s at %s: %d, want %d", counter, now, got[counter], want)
+					}
+				}
+				now = midnight
+			}
+		})
 	}
 }
 
