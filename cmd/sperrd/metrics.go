@@ -9,6 +9,6 @@ import (
 // repository and nothing else.
 func (s *service) newMetrics(repository *sperr.Repository) (*telemetry.Metrics, error) {
 	return telemetry.NewMetrics(telemetry.MetricsOptions{
-		Version: versionText(), OpenRejects: repository.OpenRejects, Logger: s.logger,
+		Version: versionText(), OpenRejects: repository.OpenRejects, Now: s.now, Logger: s.logger,
 	})
 }

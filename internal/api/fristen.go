@@ -3,8 +3,6 @@ package api
 import (
 	"net/http"
 
-	"github.com/go-chi/chi/v5"
-
 	"sperrd/internal/sperr"
 	"sperrd/internal/werktag"
 )
@@ -35,9 +33,9 @@ func (s *server) handleFristen(w http.ResponseWriter, r *http.Request) error {
 // handleOrderFristen explains the Fristen of an order and, where a day is given, what a
 // visit on it would mean.
 func (s *server) handleOrderFristen(w http.ResponseWriter, r *http.Request) error {
-	id, ok := parseUUID(chi.URLParam(r, "id"))
-	if !ok {
-		return sperr.ErrNotFound
+	id, err := pathUUID(r)
+	if err != nil {
+		return err
 	}
 	p, err := readParameters(r, "datum")
 	if err != nil {

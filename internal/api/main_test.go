@@ -104,7 +104,7 @@ func newBench(t *testing.T, changes ...func(*settings)) *bench {
 		Now: clock, Logger: logger,
 	})
 	set.options.Metrics, err = telemetry.NewMetrics(telemetry.MetricsOptions{
-		Version: "v-test", OpenRejects: set.options.Repository.OpenRejects, Logger: logger,
+		Version: "v-test", OpenRejects: set.options.Repository.OpenRejects, Now: time.Now, Logger: logger,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -13,14 +13,23 @@ import (
 	"sperrd/internal/werktag"
 )
 
-// pathID is the id in the path of a request, whose route takes no query parameter.
-// Only the form of 36 characters counts; whatever else stands there names nothing.
-func pathID(r *http.Request) (uuid.UUID, error) {
+// pathUUID is the id in the path of a request. Only the form of 36 characters counts;
+// whatever else stands there names nothing.
+func pathUUID(r *http.Request) (uuid.UUID, error) {
 	id, ok := parseUUID(chi.URLParam(r, "id"))
 	if !ok {
 		return uuid.Nil, sperr.ErrNotFound
 	}
-	_, err := readParameters(r)
+	return id, nil
+}
+
+// pathID is pathUUID on a route that takes no query parameter.
+func pathID(r *http.Request) (uuid.UUID, error) {
+	id, err := pathUUID(r)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	_, err = readParameters(r)
 	return id, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -26,6 +27,7 @@ type MetricsOptions struct {
 	// OpenRejects counts the refused deliveries that nobody has settled. Nil: there is
 	// no such number.
 	OpenRejects func(context.Context) (int64, error)
+	Now         func() time.Time // how old a number is that was read
 	Logger      *slog.Logger
 }
 
@@ -42,7 +44,7 @@ func NewMetrics(o MetricsOptions) (*Metrics, error) {
 	}
 	for _, collector := range []prometheus.Collector{
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		newBuildInfo(o.Version), m.webhookEvents.series, m.webhookReplays.series, newReadings(readingsOf(o), o.Logger),
+		newBuildInfo(o.Version), m.webhookEvents.series, m.webhookReplays.series, newReadings(readingsOf(o), o),
 	} {
 		if err := m.registry.Register(collector); err != nil {
 			return nil, fmt.Errorf("metrics: %w", err)

@@ -35,11 +35,12 @@ type readings struct {
 	at     time.Time
 	all    []reading
 	failed prometheus.Counter
+	now    func() time.Time
 	logger *slog.Logger
 }
 
-func newReadings(all []reading, logger *slog.Logger) *readings {
-	return &readings{all: all, logger: logger, failed: prometheus.NewCounter(prometheus.CounterOpts{
+func newReadings(all []reading, o MetricsOptions) *readings {
+	return &readings{all: all, now: o.Now, logger: o.Logger, failed: prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "sperrd_metrics_collect_errors_total",
 		Help: "Numbers that could not be read for a scrape and have no sample in it.",
 	})}
@@ -70,7 +71,7 @@ func (r *readings) Describe(descs chan<- *prometheus.Desc) {
 func (r *readings) Collect(metrics chan<- prometheus.Metric) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.at.IsZero() || time.Since(r.at) >= readEvery {
+	if r.at.IsZero() || r.now().Sub(r.at) >= readEvery {
 		r.read()
 	}
 	for _, number := range r.all {
@@ -107,5 +108,5 @@ func (r *readings) read() {
 			r.logger.Warn("number for the metrics could not be read: it has no sample until it can", "metric", number.name, "error", number.err)
 		}
 	}
-	r.at = time.Now()
+	r.at = r.now()
 }

@@ -32,50 +32,55 @@ func wantOpen(t *testing.T, m *Metrics, open, failures float64) {
 	}
 }
 
+// clock shows the time that it was last set to.
+type clock struct{ at time.Time }
+
+func (c *clock) now() time.Time       { return c.at }
+func (c *clock) pass(d time.Duration) { c.at = c.at.Add(d) }
+
 func TestNumber_is_read_at_most_once_in_five_seconds(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		reads := int64(0)
-		m := started(t, func(context.Context) (int64, error) { reads++; return reads, nil })
-		wantOpen(t, m, 1, 0)
-		time.Sleep(5*time.Second - time.Nanosecond)
-		wantOpen(t, m, 1, 0)
-		time.Sleep(time.Nanosecond)
-		wantOpen(t, m, 2, 0)
-		wantOpen(t, m, 2, 0)
+	reads, c := int64(0), &clock{time.Date(2026, 9, 3, 8, 0, 0, 0, time.UTC)}
+	m := startedWith(t, MetricsOptions{
+		OpenRejects: func(context.Context) (int64, error) { reads++; return reads, nil },
+		Now:         c.now, Logger: slog.New(slog.DiscardHandler),
 	})
+	wantOpen(t, m, 1, 0)
+	c.pass(5*time.Second - time.Nanosecond)
+	wantOpen(t, m, 1, 0)
+	c.pass(time.Nanosecond)
+	wantOpen(t, m, 2, 0)
+	wantOpen(t, m, 2, 0)
 }
 
 func TestNumber_that_cannot_be_read_is_left_out_and_counted(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var trouble error
-		log := new(bytes.Buffer)
-		m := startedWith(t, MetricsOptions{
-			OpenRejects: func(context.Context) (int64, error) { return 7, trouble },
-			Logger:      slog.New(slog.NewTextHandler(log, nil)),
-		})
-		wantOpen(t, m, 7, 0)
-		trouble = errors.New("no route to db-7")
-		wantOpen(t, m, 7, 0) // is younger than five seconds
-		time.Sleep(5 * time.Second)
-		wantOpen(t, m, -1, 1)
-		wantOpen(t, m, -1, 1) // nobody asks again yet
-		time.Sleep(5 * time.Second)
-		wantOpen(t, m, -1, 2)
-		trouble = nil
-		time.Sleep(5 * time.Second)
-		wantOpen(t, m, 7, 2)
-		if lines := strings.Count(log.String(), "\n"); lines != 1 || !strings.Contains(log.String(), "db-7") || !strings.Contains(log.String(), openRejects) {
-			t.Errorf("log:\n%s\nwant one line with metric and reason", log)
-		}
-		trouble = errors.New("away again")
-		time.Sleep(5 * time.Second)
-		wantOpen(t, m, -1, 3)
-		if lines := strings.Count(log.String(), "\n"); lines != 2 {
-			t.Errorf("%d lines after a second outage:\n%s", lines, log)
-		}
+	var trouble error
+	log, c := new(bytes.Buffer), &clock{time.Date(2026, 9, 3, 8, 0, 0, 0, time.UTC)}
+	m := startedWith(t, MetricsOptions{
+		OpenRejects: func(context.Context) (int64, error) { return 7, trouble },
+		Now:         c.now, Logger: slog.New(slog.NewTextHandler(log, nil)),
 	})
+	wantOpen(t, m, 7, 0)
+	trouble = errors.New("no route to db-7")
+	wantOpen(t, m, 7, 0) // is younger than five seconds
+	c.pass(5 * time.Second)
+	wantOpen(t, m, -1, 1)
+	wantOpen(t, m, -1, 1) // nobody asks again yet
+	c.pass(5 * time.Second)
+	wantOpen(t, m, -1, 2)
+	trouble = nil
+	c.pass(5 * time.Second)
+	wantOpen(t, m, 7, 2)
+	if lines := strings.Count(log.String(), "\n"); lines != 1 || !strings.Contains(log.String(), "db-7") || !strings.Contains(log.String(), openRejects) {
+		t.Errorf("log:\n%s\nwant one line with metric and reason", log)
+	}
+	trouble = errors.New("away again")
+	c.pass(5 * time.Second)
+	wantOpen(t, m, -1, 3)
+	if lines := strings.Count(log.String(), "\n"); lines != 2 {
+		t.Errorf("%d lines after a second outage:\n%s", lines, log)
+	}
 }
 
 func TestNumber_that_does_not_come_holds_a_scrape_up_for_two_seconds(t *testing.T) {

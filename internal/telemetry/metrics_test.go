@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -63,7 +64,7 @@ func atStart() map[string]float64 {
 
 func started(t *testing.T, read func(context.Context) (int64, error)) *Metrics {
 	t.Helper()
-	return startedWith(t, MetricsOptions{Version: "v1.2.3", OpenRejects: read, Logger: slog.New(slog.DiscardHandler)})
+	return startedWith(t, MetricsOptions{Version: "v1.2.3", OpenRejects: read, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
 }
 
 func startedWith(t *testing.T, o MetricsOptions) *Metrics {
