@@ -53,6 +53,7 @@ func orderSchema() *jsonschema.Schema {
 		member{"warnungen", list("what is odd about the order; read it before acting", text(""))},
 		member{"created_at", instant("arrival")},
 		member{"updated_at", instant("last change")},
+		member{"redacted_at", nullable(instant("since when address and free text are replaced; null: they stand"))},
 		member{"iftsta_empfehlung", nullable(text("what a human can do about iftsta_last_error"))},
 	)
 }

@@ -165,6 +165,7 @@ type Order struct {
 	Warnungen                []string      `db:"warnungen" json:"warnungen"`
 	CreatedAt                time.Time     `db:"created_at" json:"created_at"`
 	UpdatedAt                time.Time     `db:"updated_at" json:"updated_at"`
+	RedactedAt               *time.Time    `db:"redacted_at" json:"redacted_at"` // address and free text are replaced since
 
 	// IFTSTAEmpfehlung says in words what a human can do about an outcome that
 	// makod did not take. It is derived, not stored.
@@ -196,6 +197,10 @@ type Order struct {
 	// UebertragungstagSource says whether the event or its receipt tells the Uebertragungstag
 	// of an order that was just read. No column has it: the history of the order does.
 	UebertragungstagSource string `db:"-" json:"-"`
+	// The W3C traceparent of the request that brought the order and of the one that reported
+	// its outcome; nil where they had none.
+	Traceparent          *string `db:"traceparent" json:"-"`
+	AbschlussTraceparent *string `db:"abschluss_traceparent" json:"-"`
 	// IFTSTATransaktion is the transactionId of the first command with the outcome.
 	IFTSTATransaktion *uuid.UUID `db:"iftsta_transaktion" json:"-"`
 }

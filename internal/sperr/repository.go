@@ -39,9 +39,9 @@ var orderColumns = `id, tenant, malo_id, lf_mp_id, order_type, pruefidentifikato
 	status, sperrversuche, ` + shown("letzter_versuch_am") + `, letzter_versuch_grund,
 	` + shown("executed_at") + `, execution_note, fail_reason, pruefschritt_code,
 	` + shown("iftsta_faellig_am") + `, iftsta_ref, ` + shown("iftsta_dispatched_at") + `, iftsta_attempts, iftsta_last_error,
-	` + shown("iftsta_escalated_at", "iftsta_next_attempt_at") + `, array_remove(warnungen, NULL) AS warnungen, ` + shown("created_at", "updated_at") + `,
+	` + shown("iftsta_escalated_at", "iftsta_next_attempt_at") + `, array_remove(warnungen, NULL) AS warnungen, ` + shown("created_at", "updated_at", "redacted_at") + `,
 	` + notShown() + `, marktdaten, iftsta_unklar, iftsta_last_code, ` + onItsWay + ` AS iftsta_in_flight, iftsta_frist_gemeldet, iftsta_resets,
-	webhook_id, event_id, erstellt_transaktion, letzter_versuch_transaktion, abschluss_transaktion, iftsta_transaktion`
+	webhook_id, event_id, erstellt_transaktion, letzter_versuch_transaktion, abschluss_transaktion, traceparent, abschluss_traceparent, iftsta_transaktion`
 
 func (r *Repository) scanOrder(row pgx.CollectableRow) (Order, error) {
 	o, err := pgx.RowToStructByName[Order](row)

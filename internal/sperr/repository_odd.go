@@ -60,6 +60,7 @@ var datedColumns = []datedColumn{
 	{name: "iftsta_next_attempt_at", moment: true, required: true},
 	{name: "created_at", moment: true, required: true},
 	{name: "updated_at", moment: true, required: true},
+	{name: "redacted_at", moment: true},
 }
 
 // shown selects dated columns under their names as they can be shown. In ORDER BY the bare
