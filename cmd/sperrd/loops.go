@@ -9,6 +9,7 @@ import (
 	"sperrd/internal/config"
 	"sperrd/internal/outbox"
 	"sperrd/internal/sperr"
+	"sperrd/internal/telemetry"
 )
 
 // loops is the work of the service that nobody asks for: the IFTSTA queue, the Fristen
@@ -61,7 +62,7 @@ func newERPClient(c *config.Config, now func() time.Time) (*outbox.Client, error
 }
 
 // newDrainer returns what gives the events to erp; nil without one.
-func (s *service) newDrainer() *outbox.Drainer {
+func (s *service) newDrainer(metrics *telemetry.Metrics) *outbox.Drainer {
 	if s.erp == nil {
 		return nil
 	}
@@ -69,7 +70,7 @@ func (s *service) newDrainer() *outbox.Drainer {
 	return outbox.NewDrainer(s.pool, s.erp, outbox.Options{
 		Tenant: s.config.Tenant, GiveUpAfter: c.GiveUpAfter, RequestTimeout: c.RequestTimeout, Lease: c.Lease,
 		PollInterval: c.PollInterval, Parallelism: c.Parallelism, Retention: c.Retention,
-		Now: s.now, Logger: s.logger,
+		Metrics: metrics, Now: s.now, Logger: s.logger,
 	})
 }
 

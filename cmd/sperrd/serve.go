@@ -169,7 +169,7 @@ func (s *service) parts() (*http.Server, loops, error) {
 	if err != nil {
 		return nil, loops{}, err
 	}
-	drainer := s.newDrainer()
+	drainer := s.newDrainer(metrics)
 	options := sperr.Options{
 		Calendar:          calendarOf(s.config),
 		PruefschrittCheck: sperr.PruefschrittCheck(s.config.PruefschrittCheck),
@@ -180,6 +180,7 @@ func (s *service) parts() (*http.Server, loops, error) {
 		MaxPerSecond:      s.config.IFTSTA.MaxPerSecond,
 		TwinWait:          twinWait,
 		Retention:         s.config.Idempotency.Retention,
+		Metrics:           metrics,
 		Now:               s.now,
 		Logger:            s.logger,
 	}

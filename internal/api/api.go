@@ -84,6 +84,11 @@ func newServer(o Options) *server {
 		s.large <- nil // allocated when first needed
 	}
 	s.routes = s.table()
+	for _, route := range s.routes {
+		if route.read != nil {
+			s.Metrics.AnnounceCalls(route.method, route.pattern)
+		}
+	}
 	return s
 }
 

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -104,7 +105,7 @@ func newBench(t *testing.T, changes ...func(*settings)) *bench {
 		Now: clock, Logger: logger,
 	})
 	set.options.Metrics, err = telemetry.NewMetrics(telemetry.MetricsOptions{
-		Version: "v-test", OpenRejects: set.options.Repository.OpenRejects, Now: time.Now, Logger: logger,
+		Version: "v-test", Readings: []telemetry.Reading{openRejects(set.options.Repository)}, Now: time.Now, Logger: logger,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -114,6 +115,14 @@ func newBench(t *testing.T, changes ...func(*settings)) *bench {
 	}
 	b.url = serve(t, set.handler(set.options), logger, set.server)
 	return b
+}
+
+// openRejects is the number of refused deliveries that nobody has settled.
+func openRejects(repository *sperr.Repository) telemetry.Reading {
+	stats := func(ctx context.Context) (sperr.Stats, error) { return repository.Stats(ctx, werktag.BerlinDay(now)) }
+	return telemetry.NewReading(stats, telemetry.Number[sperr.Stats]{
+		Name: rejectsOpen, Help: "Open.", Of: func(s sperr.Stats) float64 { return float64(s.WebhookRejectsOffen) },
+	})
 }
 
 func openPool(t *testing.T, size int) *pgxpool.Pool {

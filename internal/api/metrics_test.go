@@ -79,7 +79,7 @@ func TestMetrics_are_text_whatever_else_the_caller_would_take(t *testing.T) {
 			}
 		}
 	}
-	const want = "# HELP sperrd_webhook_rejects_open Refused webhook deliveries that nobody has settled, as the database has them.\n" +
+	const want = "# HELP sperrd_webhook_rejects_open Open.\n" +
 		"# TYPE sperrd_webhook_rejects_open gauge\nsperrd_webhook_rejects_open 0\n"
 	if err := testutil.ScrapeAndCompare(b.url+"/metrics", strings.NewReader(want), rejectsOpen); err != nil {
 		t.Error(err)
@@ -160,7 +160,8 @@ func TestMetrics_tell_of_nobody(t *testing.T) {
 	wantStatus(t, b.deliverAs(t, id, sample(t, "17115-fixed-date.json")), http.StatusCreated)
 	b.deliverAs(t, id, edited(t, "Lindenallee 7", "Lindenallee 9"))
 	b.deliver(t, edited(t, malo, "51238696782"))
-	series := regexp.MustCompile(`^sperrd_([a-z_]+|[a-z_]+\{result="[a-z_]+"\}|build_info\{go_version="go[^"]+",version="v-test"\})$`)
+	label := `(result="[a-z0-9_]+"|method="[A-Z]+"|route="(none|/[a-z0-9/{}-]*)"|status="[0-9]{3}"|le="[0-9.e+Inf-]+")`
+	series := regexp.MustCompile(`^sperrd_([a-z_]+|[a-z_]+\{` + label + `(,` + label + `)*\}|build_info\{go_version="go[^"]+",version="v-test"\})$`)
 	for name := range maps.Keys(b.metrics(t)) {
 		if strings.HasPrefix(name, "sperrd_") && !series.MatchString(name) {
 			t.Errorf("series %s", name)
@@ -171,5 +172,74 @@ func TestMetrics_tell_of_nobody(t *testing.T) {
 		if strings.Contains(text, told) {
 			t.Errorf("the metrics tell %q:\n%s", told, text)
 		}
+	}
+}
+
+func TestMetrics_count_requests_by_route_and_take_no_name_from_a_caller(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	wantStatus(t, b.deliver(t, sample(t, "17115-fixed-date.json")), http.StatusCreated)
+	for _, call := range [][2]string{
+		{"GET", orders},
+		{"GET", orders},
+		{"HEAD", orders},
+		{"GET", orders + "/" + uuid.NewString()},
+		{"GET", orders + "/x"},
+		{"PATCH", orders},
+		{"GET", "/no/such"},
+		{"GET", "/neither"},
+		{"BREW", "/coffee"},
+		{"FOO", orders},
+	} {
+		b.call(t, call[0], call[1], "")
+	}
+	got := b.metrics(t)
+	for series, want := range map[string]float64{
+		`{method="GET",route="/api/v1/sperr-orders",status="200"}`:      2,
+		`{method="HEAD",route="/api/v1/sperr-orders",status="200"}`:     1,
+		`{method="GET",route="/api/v1/sperr-orders/{id}",status="404"}`: 2,
+		`{method="POST",route="/webhook",status="201"}`:                 1,
+		`{method="GET",route="none",status="404"}`:                      2,
+	} {
+		if n := got["sperrd_http_requests_total"+series]; n != want {
+			t.Errorf("%s: %v, want %v", series, n, want)
+		}
+	}
+	total := 0.0
+	for series, n := range got {
+		if strings.HasPrefix(series, "sperrd_http_requests_total{") {
+			total += n
+			if strings.Contains(series, "BREW") || strings.Contains(series, "coffee") || strings.Contains(series, "FOO") {
+				t.Errorf("series %s", series)
+			}
+		}
+	}
+	if total != 11 {
+		t.Errorf("%v requests, want 11", total)
+	}
+}
+
+func TestMetrics_count_whether_a_changing_call_was_known(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.market(t, 17115, malo).ID
+	ids := []string{"transactionId", uuid.NewString(), "creationDateTime", now.Format("2006-01-02T15:04:05Z")}
+	body := `{"reason":"niemand angetroffen","pruefschritt_code":"A08"}`
+	fail := func(body string, headers ...string) answer {
+		return b.call(t, http.MethodPut, orders+"/"+id+"/fail", body, append([]string{"Content-Type", "application/json"}, headers...)...)
+	}
+	wantStatus(t, fail(body, ids...), http.StatusAccepted)
+	wantStatus(t, fail(body, ids...), http.StatusAccepted)
+	wantStatus(t, fail(`{"reason":"anders","pruefschritt_code":"A08"}`, ids...), http.StatusConflict)
+	wantStatus(t, fail(`{"reason":"","pruefschritt_code":"A08"}`), http.StatusUnprocessableEntity)
+	got := b.metrics(t)
+	for result, want := range map[string]float64{"first": 1, "replayed": 1, "conflict": 1, "in_progress": 0, "without_ids": 1} {
+		series := `sperrd_calls_total{method="PUT",result="` + result + `",route="/api/v1/sperr-orders/{id}/fail"}`
+		if n, shown := got[series]; n != want || !shown {
+			t.Errorf("%s: %v, want %v", result, n, want)
+		}
+	}
+	if n := got[`sperrd_calls_total{method="POST",result="first",route="/api/v1/sperr-orders"}`]; n != 0 {
+		t.Errorf("another route: %v", n)
 	}
 }

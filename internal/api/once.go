@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"sperrd/internal/sperr"
+	"sperrd/internal/telemetry"
 	"sperrd/internal/transaction"
 )
 
@@ -90,6 +92,7 @@ func (s *server) serveOnce(w http.ResponseWriter, r *http.Request, read changer,
 	ctx, cancel := bounded(r)
 	defer cancel()
 	result, err := c.do(ctx, call)
+	s.countCall(r, call, result, err)
 	if kept := result.Answered; kept != nil {
 		setEcho(w.Header(), transaction.Shown(ids.id), transaction.Shown(kept.LogicalID))
 		writeKept(w, r, *kept)
@@ -107,6 +110,24 @@ func (s *server) serveOnce(w http.ResponseWriter, r *http.Request, read changer,
 	}
 	writeAnswer(w, answer)
 	return nil
+}
+
+// countCall counts whether a call was known.
+func (s *server) countCall(r *http.Request, call sperr.Call, result sperr.Result, err error) {
+	counted := telemetry.CallFirst
+	switch {
+	case as[*transaction.ConflictError](err):
+		counted = telemetry.CallConflict
+	case errors.Is(err, transaction.ErrInProgress):
+		counted = telemetry.CallInProgress
+	case call.Attempt == nil:
+		counted = telemetry.CallWithoutIDs
+	case result.Answered == nil:
+		return // trouble: nothing is remembered
+	case result.Answered.Replayed:
+		counted = telemetry.CallReplayed
+	}
+	s.Metrics.CountCall(r.Method, chi.RouteContext(r.Context()).RoutePattern(), counted)
 }
 
 // attemptOf is what recognises a call: its ids, its caller, and what it asks for. The

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -69,9 +70,20 @@ func (s *server) logRequest(next http.Handler) http.Handler {
 				e.level = slog.LevelDebug // a probe that finds all well says nothing, nor does a scrape
 			}
 			s.Logger.LogAttrs(ctx, e.level, "request", attrs...)
+			s.Metrics.CountRequest(knownMethod(r.Method), cmp.Or(route, "none"), e.answer.Status(), time.Since(started))
 		}()
 		next.ServeHTTP(e.answer, r.WithContext(ctx))
 	})
+}
+
+// knownMethod is a method as it may stand in a metric, which a caller must not fill with
+// names of his own.
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return method
+	}
+	return "other"
 }
 
 // requestID is the caller's id for a request where it can stand in a log as it is,

@@ -36,6 +36,9 @@ type Loop struct {
 	// failure, or every commit would repeat the failure.
 	Wake   *Signal
 	Logger *slog.Logger
+	// Passed is told of each pass and why it failed, if it did; it may be nil. A pass
+	// that was told to stop is none.
+	Passed func(name string, err error)
 }
 
 // Run returns when ctx has ended and the step in hand with it. A series of failures is
@@ -49,12 +52,20 @@ func (l Loop) Run(ctx context.Context) {
 		case ctx.Err() != nil:
 			// A step that was told to stop has neither failed nor recovered.
 		case err != nil:
+			l.passed(err)
 			l.failed(ctx, &trouble, err)
 			pause(ctx, trouble.pause(), nil)
 		default:
+			l.passed(nil)
 			l.recovered(ctx, &trouble)
 			pause(ctx, rest, l.Wake)
 		}
+	}
+}
+
+func (l Loop) passed(err error) {
+	if l.Passed != nil {
+		l.Passed(l.Name, err)
 	}
 }
 

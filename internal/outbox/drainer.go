@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"sperrd/internal/loop"
+	"sperrd/internal/telemetry"
 )
 
 // The waits after a failed delivery: the first one times four each time, up to the
@@ -40,6 +41,7 @@ type Options struct {
 	Retention time.Duration
 	// Parallelism is how many deliveries are under way at the same time, at most.
 	Parallelism int
+	Metrics     *telemetry.Metrics // nil: nobody counts
 	Now         func() time.Time
 	Logger      *slog.Logger
 }
@@ -68,10 +70,17 @@ func NewDrainer(pool *pgxpool.Pool, erp *Client, o Options) *Drainer {
 // once.
 func (d *Drainer) Run(ctx context.Context) {
 	var pruning sync.WaitGroup
-	pruning.Go(func() { loop.Loop{Name: "outbox pruning", Step: d.prune, Logger: d.Logger}.Run(ctx) })
-	loop.Loop{Name: "outbox", Step: d.step, Wake: d.wake, Logger: d.Logger}.Run(ctx)
+	pruning.Go(func() { d.loop(loop.Loop{Name: "outbox pruning", Step: d.prune}).Run(ctx) })
+	d.loop(loop.Loop{Name: "outbox", Step: d.step, Wake: d.wake}).Run(ctx)
 	d.pump.Settle()
 	pruning.Wait()
+}
+
+// loop makes l tell its failures and its passes.
+func (d *Drainer) loop(l loop.Loop) loop.Loop {
+	d.Metrics.StartLoop(l.Name)
+	l.Logger, l.Passed = d.Logger, d.Metrics.CountPass
+	return l
 }
 
 // Wake tells that there are new events. It never blocks and is safe for concurrent use.

@@ -6,6 +6,7 @@ import (
 
 	"sperrd/internal/loop"
 	"sperrd/internal/postgres"
+	"sperrd/internal/telemetry"
 )
 
 // kind is how a claim ended.
@@ -46,6 +47,9 @@ func (d *Drainer) record(ctx context.Context, results []result) (later []result)
 			Passing: postgres.IsUnavailable,
 			Left:    func(r result) time.Duration { return r.claim.until.Sub(d.Now()) },
 			Lost: func(ctx context.Context, lost []result, reason error) {
+				for _, r := range lost {
+					d.Metrics.CountDelivery(r.counted(), r.took)
+				}
 				d.Logger.ErrorContext(ctx, "results of deliveries not recorded; the events are sent again when their leases have ended",
 					"events", len(lost), "delivered", k == kindDelivered, "event_ids", eventIDs(lost), "error", reason)
 			},
@@ -79,6 +83,10 @@ func (d *Drainer) write(ctx context.Context, k kind, results []result) (locked [
 func (d *Drainer) tell(ctx context.Context, r result, e ending) {
 	c := r.claim
 	log := d.Logger.With("event_id", c.eventID, "order_id", c.orderID, "type", c.ceType, "attempt", c.attempts, "duration", r.took)
+	d.Metrics.CountDelivery(r.counted(), r.took)
+	if e.Dead {
+		d.Metrics.CountDeadLetter()
+	}
 	switch {
 	case r.kind == kindUnsent:
 	case !e.Ended:
@@ -92,6 +100,26 @@ func (d *Drainer) tell(ctx context.Context, r result, e ending) {
 			"code", r.failure.code, "status", r.failure.status, "permanent", r.failure.permanent)
 	default:
 		log.WarnContext(ctx, "event not delivered", "code", r.failure.code, "status", r.failure.status, "next_in", r.wait)
+	}
+}
+
+// counted is as what a result counts.
+func (r result) counted() telemetry.DeliveryResult {
+	switch f := r.failure; {
+	case r.kind == kindDelivered:
+		return telemetry.DeliveryDelivered
+	case r.kind == kindUnsent:
+		return telemetry.DeliveryNotSent
+	case f.status/100 == 3:
+		return telemetry.DeliveryHTTP3xx
+	case f.status/100 == 4:
+		return telemetry.DeliveryHTTP4xx
+	case f.status/100 == 5:
+		return telemetry.DeliveryHTTP5xx
+	case f.status != 0:
+		return telemetry.DeliveryHTTPOther
+	default:
+		return telemetry.DeliveryResult(f.code) // timeout, connection_failed, not_sent
 	}
 }
 

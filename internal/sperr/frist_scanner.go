@@ -31,7 +31,7 @@ func NewFristScanner(service *Service, interval time.Duration) *FristScanner {
 
 // Run scans until ctx ends.
 func (f *FristScanner) Run(ctx context.Context) {
-	loop.Loop{Name: "frist scanner", Step: f.scan, Logger: f.service.Logger}.Run(ctx)
+	f.service.loop(loop.Loop{Name: "frist scanner", Step: f.scan}).Run(ctx)
 }
 
 // scan announces a group of each kind and clears up. What fails does not keep the rest

@@ -43,6 +43,7 @@ type notDispatched struct {
 	text     string // makod's own words; empty: those of the attempt before stay
 	code     string
 	unklar   bool // this or an earlier send may have been applied
+	unclear  bool // this one may have been
 	giveBack bool // makod put us off, or nothing was sent: the attempt does not count
 	wait     time.Duration
 }
@@ -124,9 +125,9 @@ const (
 func (s *Service) judge(c claim, cause error) notDispatched {
 	answer, known := errors.AsType[*makod.Error](cause)
 	if !known { // the client has no other kind: whatever it is, nobody knows what it did
-		return notDispatched{text: truncate(cause.Error(), 500), code: "unknown", unklar: true, wait: loop.Backoff(s.FirstBackoff, s.MaxBackoff, c.order.IFTSTAAttempts)}
+		return notDispatched{text: truncate(cause.Error(), 500), code: "unknown", unklar: true, unclear: true, wait: loop.Backoff(s.FirstBackoff, s.MaxBackoff, c.order.IFTSTAAttempts)}
 	}
-	n := notDispatched{text: truncate(answer.Error(), 500), code: answer.Code, unklar: c.unklar || answer.Unclear()}
+	n := notDispatched{text: truncate(answer.Error(), 500), code: answer.Code, unklar: c.unklar || answer.Unclear(), unclear: answer.Unclear()}
 	if answer.Found != "" {
 		n.code += ":" + answer.Found
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"sperrd/internal/telemetry"
 )
 
 // endClaims records what became of attempts, all of them in one transaction, and returns
@@ -81,6 +83,7 @@ func (s *Service) tell(ctx context.Context, a attempt, recorded bool, err error)
 	if a.transactionID != "" {
 		log = log.With("transaction_id", a.transactionID, "duration", a.duration)
 	}
+	s.Metrics.CountIFTSTA(a.result(), a.duration)
 	switch d := a.dispatched; {
 	case d == nil && a.inVain.text == "":
 		log.DebugContext(ctx, "IFTSTA not sent; the claim is given back")
@@ -89,6 +92,7 @@ func (s *Service) tell(ctx context.Context, a attempt, recorded bool, err error)
 	default:
 		log.InfoContext(ctx, "IFTSTA dispatched", "iftsta_ref", d.ref, "reconciled", d.reconciled)
 		if d.warning != "" {
+			s.Metrics.CountForeignProcess()
 			log.WarnContext(ctx, "makod booked the outcome on another process", "iftsta_ref", d.ref)
 		}
 	}
@@ -98,6 +102,26 @@ func (s *Service) tell(ctx context.Context, a attempt, recorded bool, err error)
 	case !recorded:
 		// Recorded at a try whose answer was lost, or another claim decides.
 		log.WarnContext(ctx, "result of an IFTSTA attempt not recorded: the claim is not held any more", "dispatched", a.dispatched != nil)
+	}
+}
+
+// result is as what an attempt counts.
+func (a attempt) result() telemetry.IFTSTAResult {
+	switch n := a.inVain; {
+	case a.dispatched != nil && a.dispatched.reconciled:
+		return telemetry.IFTSTAReconciled
+	case a.dispatched != nil:
+		return telemetry.IFTSTADispatched
+	case n.code == codeNotReportable:
+		return telemetry.IFTSTANotReportable
+	case a.transactionID == "":
+		return telemetry.IFTSTANotSent
+	case n.giveBack:
+		return telemetry.IFTSTAPostponed
+	case n.unclear:
+		return telemetry.IFTSTAUnclear
+	default:
+		return telemetry.IFTSTARefused
 	}
 }
 

@@ -94,23 +94,27 @@ const foldLimit = 50_000
 // statement takes rows away and writes what they came to. Rows that another fold
 // works on are left to it, and a row that stands alone already is left in place.
 func (r *Repository) foldTotals(ctx context.Context, tx pgx.Tx) error {
+	// The trigger on the table passes over every other merge.
+	if _, err := tx.Exec(ctx, `SELECT set_config('sperrd.fold', 'by type', true)`); err != nil {
+		return fmt.Errorf("fold the totals of closed orders: %w", err)
+	}
 	_, err := tx.Exec(ctx, `
 		WITH mine AS MATERIALIZED (
-			SELECT ctid AS place, status, vorlauffrist_verletzt FROM sperr_order_totals
+			SELECT ctid AS place, status, order_type, vorlauffrist_verletzt FROM sperr_order_totals
 			WHERE tenant = $1 ORDER BY id LIMIT $2
 			FOR UPDATE SKIP LOCKED
 		), shared AS (
-			SELECT place, count(*) OVER (PARTITION BY status, vorlauffrist_verletzt) AS rows FROM mine
+			SELECT place, count(*) OVER (PARTITION BY status, order_type, vorlauffrist_verletzt) AS rows FROM mine
 		), taken AS (
 			-- By their place, which a locked row keeps: how many there are differs too much
 			-- from the planner's statistics to let it choose a join.
 			DELETE FROM sperr_order_totals
 			WHERE ctid = ANY (ARRAY(SELECT place FROM shared WHERE rows > 1))
-			RETURNING status, vorlauffrist_verletzt, n
+			RETURNING status, order_type, vorlauffrist_verletzt, n
 		)
-		INSERT INTO sperr_order_totals (tenant, status, vorlauffrist_verletzt, n)
-		SELECT $1, status, vorlauffrist_verletzt, sum(n) FROM taken
-		GROUP BY status, vorlauffrist_verletzt HAVING sum(n) <> 0`, r.tenant, foldLimit)
+		INSERT INTO sperr_order_totals (tenant, status, order_type, vorlauffrist_verletzt, n)
+		SELECT $1, status, order_type, vorlauffrist_verletzt, sum(n) FROM taken
+		GROUP BY status, order_type, vorlauffrist_verletzt HAVING sum(n) <> 0`, r.tenant, foldLimit)
 	if err != nil {
 		return fmt.Errorf("fold the totals of closed orders: %w", err)
 	}

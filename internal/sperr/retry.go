@@ -43,7 +43,7 @@ func NewRetryWorker(service *Service, options RetryOptions) *RetryWorker {
 // back and is recorded.
 func (w *RetryWorker) Run(ctx context.Context) {
 	w.service.unrecorded.accept(true)
-	loop.Loop{Name: "iftsta retry", Step: w.sweep, Wake: w.service.retry, Logger: w.service.Logger}.Run(ctx)
+	w.service.loop(loop.Loop{Name: "iftsta retry", Step: w.sweep, Wake: w.service.retry}).Run(ctx)
 	w.pump.Settle()
 	w.service.unrecorded.accept(false) // a report that is still on its way tells for itself
 	w.recordReports(ctx)

@@ -14,6 +14,7 @@ import (
 	"sperrd/internal/loop"
 	"sperrd/internal/makod"
 	"sperrd/internal/outbox"
+	"sperrd/internal/telemetry"
 	"sperrd/internal/transaction"
 	"sperrd/internal/werktag"
 )
@@ -29,15 +30,16 @@ const (
 type Options struct {
 	Calendar          *werktag.Calendar
 	PruefschrittCheck PruefschrittCheck
-	RequestTimeout    time.Duration    // of one command to makod
-	Lease             time.Duration    // how long a claim of an IFTSTA holds; longer than RequestTimeout
-	FirstBackoff      time.Duration    // wait after the first failed attempt
-	MaxBackoff        time.Duration    // the longest wait
-	MaxPerSecond      int              // commands to makod that the retry worker may send; 0: no limit
-	TwinWait          time.Duration    // how long a call waits for the answer of one with the same id that is under way
-	Retention         time.Duration    // how long an answer is kept after the last call that got it
-	EventsWritten     func()           // called after a commit that may have written events; nil: nobody cares
-	Now               func() time.Time // business time; leases run on the database's clock
+	RequestTimeout    time.Duration      // of one command to makod
+	Lease             time.Duration      // how long a claim of an IFTSTA holds; longer than RequestTimeout
+	FirstBackoff      time.Duration      // wait after the first failed attempt
+	MaxBackoff        time.Duration      // the longest wait
+	MaxPerSecond      int                // commands to makod that the retry worker may send; 0: no limit
+	TwinWait          time.Duration      // how long a call waits for the answer of one with the same id that is under way
+	Retention         time.Duration      // how long an answer is kept after the last call that got it
+	Metrics           *telemetry.Metrics // nil: nobody counts
+	EventsWritten     func()             // called after a commit that may have written events; nil: nobody cares
+	Now               func() time.Time   // business time; leases run on the database's clock
 	Logger            *slog.Logger
 }
 
@@ -77,6 +79,13 @@ func (s *Service) now() time.Time { return s.Now().UTC() }
 // of its own: what was begun is finished and recorded.
 func (s *Service) detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+}
+
+// loop makes l tell its failures and its passes.
+func (s *Service) loop(l loop.Loop) loop.Loop {
+	s.Metrics.StartLoop(l.Name)
+	l.Logger, l.Passed = s.Logger, s.Metrics.CountPass
+	return l
 }
 
 func (s *Service) connection(ctx context.Context) (*pgxpool.Conn, error) {

@@ -195,8 +195,8 @@ func TestAFoldLeavesOneRowForEachStatusAndVerdict(t *testing.T) {
 func TestAFoldIsBounded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.exec(t, `INSERT INTO sperr_order_totals (tenant, status, vorlauffrist_verletzt, n)
-		SELECT $1, 'executed', false, 1 FROM generate_series(1, $2)`, testTenant, foldLimit+5)
+	b.exec(t, `INSERT INTO sperr_order_totals (tenant, status, order_type, vorlauffrist_verletzt, n)
+		SELECT $1, 'executed', 'sperrung', false, 1 FROM generate_series(1, $2)`, testTenant, foldLimit+5)
 	for _, want := range [][]string{
 		{"executed f 1", "executed f 1", "executed f 1", "executed f 1", "executed f 1", fmt.Sprint("executed f ", foldLimit)},
 		{fmt.Sprint("executed f ", foldLimit+5)},

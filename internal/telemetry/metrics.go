@@ -7,28 +7,38 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
 // Metrics are the numbers of one process, in a registry of their own. A label has few
-// values, all of them constants of this package or codes of the API: never an id, an
-// address, a name or a text of a caller. A nil *Metrics counts nothing, so that who
+// values, all of them constants of this package, routes or codes of the API: never an id,
+// an address, a name or a text of a caller. A nil *Metrics counts nothing, so that who
 // counts need not ask whether somebody reads. It is safe for concurrent use.
 type Metrics struct {
 	registry       *prometheus.Registry
 	webhookEvents  counter[WebhookResult]
 	webhookReplays counter[ReplayResult]
+	iftsta         attempts[IFTSTAResult]
+	foreignProcess prometheus.Counter
+	deliveries     attempts[DeliveryResult]
+	deadLettered   prometheus.Counter
+	loopPassed     *prometheus.GaugeVec
+	loopFailures   *prometheus.CounterVec
+	requests       *prometheus.CounterVec
+	requestTime    *prometheus.HistogramVec
+	calls          *prometheus.CounterVec
+	now            func() time.Time
 }
 
 // MetricsOptions say what the process is, and how to read what it does not count itself.
 type MetricsOptions struct {
-	Version string
-	// OpenRejects counts the refused deliveries that nobody has settled. Nil: there is
-	// no such number.
-	OpenRejects func(context.Context) (int64, error)
-	Now         func() time.Time // how old a number is that was read
-	Logger      *slog.Logger
+	Version  string
+	Readings []Reading
+	Pool     func() *pgxpool.Stat // nil: there is none
+	Now      func() time.Time     // how old a number is that was read
+	Logger   *slog.Logger
 }
 
 // NewMetrics returns metrics of which every count stands at 0: a series that begins
@@ -36,16 +46,24 @@ type MetricsOptions struct {
 // in no label.
 func NewMetrics(o MetricsOptions) (*Metrics, error) {
 	m := &Metrics{
-		registry: prometheus.NewRegistry(),
+		registry: prometheus.NewRegistry(), now: o.Now,
 		webhookEvents: newCounter("sperrd_webhook_events_total",
 			"Deliveries to POST /webhook by what became of them.", webhookResults()),
 		webhookReplays: newCounter("sperrd_webhook_replays_total",
 			"Replays of refused deliveries by what became of them.", replayResults()),
 	}
-	for _, collector := range []prometheus.Collector{
+	m.newQueueCounters()
+	m.newHTTPCounters()
+	all := []prometheus.Collector{
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		newBuildInfo(o.Version), m.webhookEvents.series, m.webhookReplays.series, newReadings(readingsOf(o), o),
-	} {
+		newBuildInfo(o.Version), m.webhookEvents.series, m.webhookReplays.series,
+		m.iftsta.count, m.iftsta.duration, m.foreignProcess, m.deliveries.count, m.deliveries.duration, m.deadLettered,
+		m.loopPassed, m.loopFailures, m.requests, m.requestTime, m.calls, newReadings(o),
+	}
+	if o.Pool != nil {
+		all = append(all, poolNumbers{o.Pool})
+	}
+	for _, collector := range all {
 		if err := m.registry.Register(collector); err != nil {
 			return nil, fmt.Errorf("metrics: %w", err)
 		}
@@ -78,3 +96,38 @@ func newCounter[R ~string](name, help string, results []R) counter[R] {
 }
 
 func (c counter[R]) count(result R) { c.series.WithLabelValues(string(result)).Inc() }
+
+// Number is one sample of a Reading.
+type Number[T any] struct {
+	Name, Help string
+	Labels     prometheus.Labels // nil: none; Numbers of one name have the same ones
+	Of         func(T) float64
+}
+
+// Reading is a group of numbers that somebody else keeps and that are read together.
+type Reading struct {
+	descs []*prometheus.Desc
+	names []string
+	read  func(context.Context) ([]float64, error)
+}
+
+// NewReading reads numbers with read, which ends when its context does.
+func NewReading[T any](read func(context.Context) (T, error), numbers ...Number[T]) Reading {
+	var r Reading
+	for _, n := range numbers {
+		r.descs = append(r.descs, prometheus.NewDesc(n.Name, n.Help, nil, n.Labels))
+		r.names = append(r.names, n.Name)
+	}
+	r.read = func(ctx context.Context) ([]float64, error) {
+		whole, err := read(ctx)
+		if err != nil {
+			return nil, err
+		}
+		values := make([]float64, len(numbers))
+		for i, n := range numbers {
+			values[i] = n.Of(whole)
+		}
+		return values, nil
+	}
+	return r
+}

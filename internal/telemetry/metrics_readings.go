@@ -19,13 +19,11 @@ const (
 	readTimeout = 2 * time.Second
 )
 
-// reading is a number that somebody else keeps.
-type reading struct {
-	name  string
-	desc  *prometheus.Desc
-	read  func(context.Context) (int64, error)
-	value int64
-	err   error // of the last read
+// group is a Reading and what its last read gave.
+type group struct {
+	Reading
+	values []float64
+	err    error
 }
 
 // readings are the numbers that are read when somebody asks for the metrics. One that
@@ -33,35 +31,29 @@ type reading struct {
 type readings struct {
 	mu     sync.Mutex // held while reading: who comes meanwhile waits for the same numbers
 	at     time.Time
-	all    []reading
+	all    []group
 	failed prometheus.Counter
 	now    func() time.Time
 	logger *slog.Logger
 }
 
-func newReadings(all []reading, o MetricsOptions) *readings {
-	return &readings{all: all, now: o.Now, logger: o.Logger, failed: prometheus.NewCounter(prometheus.CounterOpts{
+func newReadings(o MetricsOptions) *readings {
+	r := &readings{now: o.Now, logger: o.Logger, failed: prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "sperrd_metrics_collect_errors_total",
-		Help: "Numbers that could not be read for a scrape and have no sample in it.",
+		Help: "Groups of numbers that could not be read for a scrape and have no sample in it.",
 	})}
-}
-
-// readingsOf lists what is read, one number a line.
-func readingsOf(o MetricsOptions) []reading {
-	var all []reading
-	add := func(name, help string, read func(context.Context) (int64, error)) {
-		if read != nil {
-			all = append(all, reading{name: name, desc: prometheus.NewDesc(name, help, nil, nil), read: read})
-		}
+	for _, reading := range o.Readings {
+		r.all = append(r.all, group{Reading: reading})
 	}
-	add("sperrd_webhook_rejects_open", "Refused webhook deliveries that nobody has settled, as the database has them.", o.OpenRejects)
-	return all
+	return r
 }
 
 // Describe implements prometheus.Collector.
 func (r *readings) Describe(descs chan<- *prometheus.Desc) {
-	for _, number := range r.all {
-		descs <- number.desc
+	for _, g := range r.all {
+		for _, desc := range g.descs {
+			descs <- desc
+		}
 	}
 	r.failed.Describe(descs)
 }
@@ -74,39 +66,44 @@ func (r *readings) Collect(metrics chan<- prometheus.Metric) {
 	if r.at.IsZero() || r.now().Sub(r.at) >= readEvery {
 		r.read()
 	}
-	for _, number := range r.all {
-		if number.err == nil {
-			metrics <- number.sample()
+	for _, g := range r.all {
+		for i, value := range g.values {
+			metrics <- sample(g.descs[i], value)
 		}
 	}
 	r.failed.Collect(metrics)
 }
 
-// sample is the number as it was read. Where it is none, whoever gathers gets the error.
-func (r reading) sample() prometheus.Metric {
-	metric, err := prometheus.NewConstMetric(r.desc, prometheus.GaugeValue, float64(r.value))
+// sample is a number as it was read. Where it is none, whoever gathers gets the error.
+func sample(desc *prometheus.Desc, value float64) prometheus.Metric {
+	metric, err := prometheus.NewConstMetric(desc, prometheus.GaugeValue, value)
 	if err != nil {
-		return prometheus.NewInvalidMetric(r.desc, err)
+		return prometheus.NewInvalidMetric(desc, err)
 	}
 	return metric
 }
 
-// read asks for every number, and tells why one is missing when it goes missing. A
-// scraper that goes away ends nothing here: others wait for the same numbers.
+// read asks for all groups at once, so that one that takes the whole time leaves the
+// others theirs, and tells why one is missing when it goes missing. A scraper that goes
+// away ends nothing here: others wait for the same numbers.
 func (r *readings) read() {
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
+	var reading sync.WaitGroup
 	for i := range r.all {
-		number := &r.all[i]
-		was := number.err
-		number.value, number.err = number.read(ctx)
-		if number.err == nil {
-			continue
-		}
-		r.failed.Inc()
-		if was == nil {
-			r.logger.Warn("number for the metrics could not be read: it has no sample until it can", "metric", number.name, "error", number.err)
-		}
+		reading.Go(func() { r.readGroup(ctx, &r.all[i]) })
 	}
+	reading.Wait()
 	r.at = r.now()
+}
+
+func (r *readings) readGroup(ctx context.Context, g *group) {
+	was := g.err
+	if g.values, g.err = g.read(ctx); g.err == nil {
+		return
+	}
+	r.failed.Inc()
+	if was == nil {
+		r.logger.Warn("numbers for the metrics could not be read: they have no sample until they can", "metric", g.names[0], "numbers", len(g.names), "error", g.err)
+	}
 }

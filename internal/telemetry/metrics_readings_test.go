@@ -32,6 +32,14 @@ func wantOpen(t *testing.T, m *Metrics, open, failures float64) {
 	}
 }
 
+// open is the reading of one number.
+func open(read func(context.Context) (int64, error)) []Reading {
+	if read == nil {
+		return nil
+	}
+	return []Reading{NewReading(read, Number[int64]{Name: openRejects, Help: "Open.", Of: func(n int64) float64 { return float64(n) }})}
+}
+
 // clock shows the time that it was last set to.
 type clock struct{ at time.Time }
 
@@ -42,8 +50,8 @@ func TestNumber_is_read_at_most_once_in_five_seconds(t *testing.T) {
 	t.Parallel()
 	reads, c := int64(0), &clock{time.Date(2026, 9, 3, 8, 0, 0, 0, time.UTC)}
 	m := startedWith(t, MetricsOptions{
-		OpenRejects: func(context.Context) (int64, error) { reads++; return reads, nil },
-		Now:         c.now, Logger: slog.New(slog.DiscardHandler),
+		Readings: open(func(context.Context) (int64, error) { reads++; return reads, nil }),
+		Now:      c.now, Logger: slog.New(slog.DiscardHandler),
 	})
 	wantOpen(t, m, 1, 0)
 	c.pass(5*time.Second - time.Nanosecond)
@@ -58,8 +66,8 @@ func TestNumber_that_cannot_be_read_is_left_out_and_counted(t *testing.T) {
 	var trouble error
 	log, c := new(bytes.Buffer), &clock{time.Date(2026, 9, 3, 8, 0, 0, 0, time.UTC)}
 	m := startedWith(t, MetricsOptions{
-		OpenRejects: func(context.Context) (int64, error) { return 7, trouble },
-		Now:         c.now, Logger: slog.New(slog.NewTextHandler(log, nil)),
+		Readings: open(func(context.Context) (int64, error) { return 7, trouble }),
+		Now:      c.now, Logger: slog.New(slog.NewTextHandler(log, nil)),
 	})
 	wantOpen(t, m, 7, 0)
 	trouble = errors.New("no route to db-7")
@@ -125,4 +133,23 @@ func TestNumber_is_shared_by_those_who_ask_at_once(t *testing.T) {
 func TestNumber_that_nobody_keeps_is_not_shown(t *testing.T) {
 	t.Parallel()
 	wantOpen(t, started(t, nil), -1, 0)
+}
+
+func TestNumbers_of_one_reading_are_read_together_and_beside_those_of_another(t *testing.T) {
+	t.Parallel()
+	type pair struct{ one, two float64 }
+	met := make(chan struct{})
+	m := startedWith(t, MetricsOptions{Now: time.Now, Logger: slog.New(slog.DiscardHandler), Readings: []Reading{
+		NewReading(func(context.Context) (pair, error) { met <- struct{}{}; return pair{1, 2}, nil },
+			Number[pair]{Name: "sperrd_one", Help: "One.", Labels: map[string]string{"k": "v"}, Of: func(p pair) float64 { return p.one }},
+			Number[pair]{Name: "sperrd_two", Help: "Two.", Of: func(p pair) float64 { return p.two }}),
+		NewReading(func(context.Context) (int, error) { <-met; return 0, errors.New("no") },
+			Number[int]{Name: "sperrd_three", Help: "Three.", Of: func(int) float64 { return 3 }},
+			Number[int]{Name: "sperrd_four", Help: "Four.", Of: func(int) float64 { return 4 }}),
+	}})
+	samples := gather(t, m)
+	_, shown := samples["sperrd_three"]
+	if samples["sperrd_one v"] != 1 || samples["sperrd_two"] != 2 || shown || samples[collectErrors] != 1 {
+		t.Errorf("samples: %v", samples)
+	}
 }

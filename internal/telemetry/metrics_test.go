@@ -32,7 +32,7 @@ func gather(t *testing.T, m *Metrics) map[string]float64 {
 			for _, label := range metric.GetLabel() {
 				name += " " + label.GetValue()
 			}
-			samples[name] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue() // one of the two
+			samples[name] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue() + metric.GetHistogram().GetSampleSum() // one of them
 		}
 	}
 	return samples
@@ -53,6 +53,17 @@ func atStart() map[string]float64 {
 	} {
 		samples["sperrd_webhook_events_total "+result] = 0
 	}
+	for _, name := range []string{"sperrd_iftsta_foreign_process_total", "sperrd_outbox_dead_lettered_total"} {
+		samples[name] = 0
+	}
+	for _, result := range []string{"dispatched", "reconciled", "postponed", "refused", "unclear", "not_sent", "not_reportable"} {
+		samples["sperrd_iftsta_attempts_total "+result], samples["sperrd_iftsta_attempt_duration_seconds "+result] = 0, 0
+	}
+	for _, result := range []string{
+		"delivered", "http_3xx", "http_4xx", "http_5xx", "http_other", "timeout", "connection_failed", "not_sent",
+	} {
+		samples["sperrd_outbox_deliveries_total "+result], samples["sperrd_outbox_delivery_duration_seconds "+result] = 0, 0
+	}
 	for _, result := range []string{
 		"queued", "redelivery", "noted", "not_ours", "unusable_event", "process_conflict", "reject_settled",
 		"not_found", "invalid_report", "unavailable", "internal",
@@ -64,7 +75,7 @@ func atStart() map[string]float64 {
 
 func started(t *testing.T, read func(context.Context) (int64, error)) *Metrics {
 	t.Helper()
-	return startedWith(t, MetricsOptions{Version: "v1.2.3", OpenRejects: read, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	return startedWith(t, MetricsOptions{Version: "v1.2.3", Readings: open(read), Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
 }
 
 func startedWith(t *testing.T, o MetricsOptions) *Metrics {
@@ -98,9 +109,48 @@ func TestMetrics_count_a_result_and_no_other(t *testing.T) {
 		}
 		want["sperrd_webhook_replays_total "+string(result)] = float64(i + 1)
 	}
+	for i, result := range iftstaResults() {
+		m.CountIFTSTA(result, time.Duration(i)*time.Second)
+		want["sperrd_iftsta_attempts_total "+string(result)], want["sperrd_iftsta_attempt_duration_seconds "+string(result)] = 1, float64(i)
+	}
+	for i, result := range deliveryResults() {
+		m.CountDelivery(result, time.Duration(i)*time.Second)
+		want["sperrd_outbox_deliveries_total "+string(result)], want["sperrd_outbox_delivery_duration_seconds "+string(result)] = 1, float64(i)
+	}
+	m.CountForeignProcess()
+	m.CountDeadLetter()
+	want["sperrd_iftsta_foreign_process_total"], want["sperrd_outbox_dead_lettered_total"] = 1, 1
+	m.CountRequest("GET", "/x/{id}", 404, 2*time.Second)
+	want["sperrd_http_requests_total GET /x/{id} 404"], want["sperrd_http_request_duration_seconds GET /x/{id}"] = 1, 2
+	m.AnnounceCalls("PUT", "/x/{id}")
+	for _, result := range callResults() {
+		want["sperrd_calls_total PUT "+string(result)+" /x/{id}"] = 0
+	}
+	m.CountCall("PUT", "/x/{id}", CallReplayed)
+	want["sperrd_calls_total PUT replayed /x/{id}"] = 1
 	if diff := cmp.Diff(want, gather(t, m)); diff != "" {
 		t.Errorf("samples (-want +got):\n%s", diff)
 	}
+}
+
+func TestLoop_shows_its_start_then_its_last_pass_without_a_failure(t *testing.T) {
+	t.Parallel()
+	c := &clock{time.Unix(1000, 0)}
+	m := startedWith(t, MetricsOptions{Version: "v", Now: c.now, Logger: slog.New(slog.DiscardHandler)})
+	wantLoop := func(at, failures float64) {
+		t.Helper()
+		got := gather(t, m)
+		if got["sperrd_loop_last_success_timestamp_seconds outbox"] != at || got["sperrd_loop_failures_total outbox"] != failures {
+			t.Errorf("passed at %v with %v failures, want %v with %v", got["sperrd_loop_last_success_timestamp_seconds outbox"], got["sperrd_loop_failures_total outbox"], at, failures)
+		}
+	}
+	m.StartLoop("outbox")
+	wantLoop(1000, 0)
+	c.pass(10 * time.Second)
+	m.CountPass("outbox", errors.New("no"))
+	wantLoop(1000, 1)
+	m.CountPass("outbox", nil)
+	wantLoop(1010, 1)
 }
 
 func TestMetrics_of_two_services_in_one_process_are_apart(t *testing.T) {
@@ -117,6 +167,15 @@ func TestMetrics_that_are_nil_count_nothing(t *testing.T) {
 	var m *Metrics
 	m.CountWebhook(WebhookQueued)
 	m.CountReplay(ReplayQueued)
+	m.CountIFTSTA(IFTSTADispatched, time.Second)
+	m.CountForeignProcess()
+	m.CountDelivery(DeliveryDelivered, time.Second)
+	m.CountDeadLetter()
+	m.StartLoop("outbox")
+	m.CountPass("outbox", nil)
+	m.CountRequest("GET", "/", 200, time.Second)
+	m.AnnounceCalls("PUT", "/")
+	m.CountCall("PUT", "/", CallFirst)
 }
 
 func TestMetrics_follow_the_rules_of_Prometheus(t *testing.T) {
@@ -139,8 +198,7 @@ func TestMetrics_that_cannot_be_are_an_error(t *testing.T) {
 	if m, err := NewMetrics(MetricsOptions{Version: "v\xff"}); m != nil || err == nil || !strings.Contains(err.Error(), "UTF-8") {
 		t.Errorf("metrics %v, %v; want an error that names the reason", m, err)
 	}
-	impossible := reading{desc: prometheus.NewInvalidDesc(errors.New("no name"))}
-	if err := impossible.sample().Write(nil); err == nil || !strings.Contains(err.Error(), "no name") {
+	if err := sample(prometheus.NewInvalidDesc(errors.New("no name")), 1).Write(nil); err == nil || !strings.Contains(err.Error(), "no name") {
 		t.Errorf("sample of an impossible number: %v", err)
 	}
 }
