@@ -98,7 +98,7 @@ func TestMetrics_tell_what_happened_to_orders_outcomes_and_events(t *testing.T) 
 		`sperrd_calls_total{method="PUT",result="without_ids",route="/api/v1/sperr-orders/{id}/execute"}`:    2,
 		`sperrd_http_requests_total{method="PUT",route="/api/v1/sperr-orders/{id}/execute",status="204"}`:    1,
 		`sperrd_http_request_duration_seconds_count{method="PUT",route="/api/v1/sperr-orders/{id}/execute"}`: 2,
-		`sperrd_pool_connections_max`:                                                                        4,
+		`sperrd_pool_connections_max`:                                                                        10,
 	} {
 		if got[series] != want {
 			t.Errorf("%s: %v, want %v", series, got[series], want)
