@@ -70,7 +70,7 @@ func (s *service) newDrainer(metrics *telemetry.Metrics) *outbox.Drainer {
 	return outbox.NewDrainer(s.pool, s.erp, outbox.Options{
 		Tenant: s.config.Tenant, GiveUpAfter: c.GiveUpAfter, RequestTimeout: c.RequestTimeout, Lease: c.Lease,
 		PollInterval: c.PollInterval, Parallelism: c.Parallelism, Retention: c.Retention,
-		Metrics: metrics, Now: s.now, Logger: s.logger,
+		Metrics: metrics, Tracing: s.tracing, Now: s.now, Logger: s.logger,
 	})
 }
 

@@ -21,6 +21,7 @@ import (
 	"sperrd/internal/outbox"
 	"sperrd/internal/postgres"
 	"sperrd/internal/sperr"
+	"sperrd/internal/telemetry"
 	"sperrd/internal/webhook"
 	"sperrd/migrations"
 )
@@ -50,9 +51,13 @@ func (c *serveCommand) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	s, err := newService(cfg, logger, p.now)
+	if err == nil {
+		s.tracing, err = newTracing(ctx, cfg, p.lookupEnv, logger)
+	}
 	if err != nil {
 		return err
 	}
+	defer s.endTracing()
 	defer s.close()
 	logger.Info("starting", "version", versionText(), "tenant", cfg.Tenant, "config", p.configPath())
 	for _, warning := range warnings(cfg) {
@@ -83,6 +88,7 @@ type service struct {
 	authenticator *authn.Authenticator // nil: no token is checked
 	authorizer    *authz.Authorizer
 
+	tracing  *telemetry.Tracing // nil: no collector
 	pool     *pgxpool.Pool
 	stopping atomic.Bool
 }
@@ -115,7 +121,7 @@ func (s *service) close() {
 
 // run brings the database up to date, serves on it until ctx ends, and stops.
 func (s *service) run(ctx context.Context) (err error) {
-	s.pool, err = openDatabase(ctx, s.config, s.logger)
+	s.pool, err = openDatabase(ctx, s.config, s.tracing, s.logger)
 	if err != nil {
 		return err
 	}
@@ -141,12 +147,12 @@ func (s *service) run(ctx context.Context) (err error) {
 }
 
 // openDatabase migrates the database, then opens the pool.
-func openDatabase(ctx context.Context, cfg *config.Config, logger *slog.Logger) (*pgxpool.Pool, error) {
+func openDatabase(ctx context.Context, cfg *config.Config, tracing *telemetry.Tracing, logger *slog.Logger) (*pgxpool.Pool, error) {
 	url := cfg.Database.URL.Reveal()
 	if err := postgres.NewMigrator(url, migrations.FS, logger).Up(ctx); err != nil {
 		return nil, databaseError(err)
 	}
-	pool, err := postgres.Open(ctx, url, postgres.Options{PoolSize: cfg.Database.PoolSize})
+	pool, err := postgres.Open(ctx, url, postgres.Options{PoolSize: cfg.Database.PoolSize, Traces: tracing.Provider()})
 	if err != nil {
 		return nil, databaseError(err)
 	}
@@ -181,6 +187,7 @@ func (s *service) parts() (*http.Server, loops, error) {
 		TwinWait:          twinWait,
 		Retention:         s.config.Idempotency.Retention,
 		Metrics:           metrics,
+		Tracing:           s.tracing,
 		Now:               s.now,
 		Logger:            s.logger,
 	}
@@ -193,7 +200,7 @@ func (s *service) parts() (*http.Server, loops, error) {
 		Authenticator: s.authenticator, Authorizer: s.authorizer,
 		MCP: s.newMCP(repository), MCPKey: s.config.MCP.APIKey.Reveal(), MCPParallel: mcpParallel(s.config.Database.PoolSize),
 		IdempotencyRetention: s.config.Idempotency.Retention, IdempotencyRequired: s.config.Idempotency.Required,
-		Metrics: metrics, Warnings: s.config.InsecureWarnings(), Ready: s.ready, Now: s.now, Logger: s.logger,
+		Metrics: metrics, Tracing: s.tracing, Warnings: s.config.InsecureWarnings(), Ready: s.ready, Now: s.now, Logger: s.logger,
 	})
 	server := api.NewServer(handler, s.config.IFTSTA.RequestTimeout+authn.LongestWait+databaseMargin, s.logger)
 	return server, newLoops(s.config, orders, drainer), nil

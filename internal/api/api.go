@@ -22,7 +22,7 @@ import (
 )
 
 // Options are the parts that the handlers call. All but Verifier, Authenticator, MCPKey,
-// Metrics and Warnings are required.
+// Metrics, Tracing and Warnings are required.
 type Options struct {
 	// Tenant is the deployment's own.
 	Tenant     string
@@ -48,6 +48,8 @@ type Options struct {
 	IdempotencyRequired  bool
 	// Metrics count what becomes of the deliveries. Nil: there is no route for them.
 	Metrics *telemetry.Metrics
+	// Tracing makes a span of each request. Nil: nobody records.
+	Tracing *telemetry.Tracing
 	// Warnings are what readiness tells an operator.
 	Warnings []string
 	// Ready is nil while the service can do its work.

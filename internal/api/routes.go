@@ -69,7 +69,7 @@ func (s *server) router() *chi.Mux {
 	mux := chi.NewRouter()
 	mux.Use(s.logRequest, secureHeaders, recoverPanic)
 	for _, route := range s.routes {
-		serve := s.answer(route)
+		serve := s.traced(route, s.answer(route))
 		mux.Method(route.method, route.pattern, serve)
 		if route.method == http.MethodGet {
 			mux.Method(http.MethodHead, route.pattern, serve)

@@ -88,6 +88,8 @@ func (s *server) receive(r *http.Request, id string, body []byte) (sperr.Receipt
 	e.add(slog.String("event_id", printable(event.ID(), 100)))
 	ctx, cancel := bounded(r)
 	defer cancel()
+	ctx, span := s.eventTrace(ctx, r.Header, event)
+	defer span.End()
 	receipt, err := s.Service.Receive(ctx, id, event)
 	if conflict, ok := errors.AsType[*sperr.ProcessConflictError](err); ok {
 		noteOrder(r, conflict.OrderID)

@@ -61,6 +61,7 @@ type Config struct {
 	Frist         Frist
 	Outbox        Outbox
 	Idempotency   Idempotency
+	Tracing       Tracing
 }
 
 // Database is the section [database].
@@ -152,6 +153,15 @@ type Idempotency struct {
 	Retention time.Duration
 	// Required refuses a call that changes something and names no transaction.
 	Required bool
+}
+
+// Tracing is the section [tracing]: where spans go.
+type Tracing struct {
+	// Endpoint is the base URL of a collector that takes OTLP over HTTP, without a
+	// trailing slash. Empty: the environment may name one.
+	Endpoint string
+	// SampleRatio is which part of the traces that begin here is recorded.
+	SampleRatio float64
 }
 
 // Path returns the configuration file to read: the flag --config, else the

@@ -125,6 +125,7 @@ func TestLoad_least_configuration_gets_the_defaults(t *testing.T) {
 			PollInterval: 5 * time.Second, Parallelism: 16, Retention: 720 * time.Hour,
 		},
 		Idempotency: Idempotency{Retention: 2160 * time.Hour},
+		Tracing:     Tracing{SampleRatio: 1},
 	}
 	if diff := cmp.Diff(want, mustLoad(t, minimal, env()), sameSecret); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)
@@ -193,6 +194,7 @@ required = true
 			PollInterval: time.Minute, Parallelism: 1, Retention: time.Hour,
 		},
 		Idempotency: Idempotency{Retention: 168 * time.Hour, Required: true},
+		Tracing:     Tracing{SampleRatio: 1},
 	}
 	if diff := cmp.Diff(want, got, sameSecret); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)

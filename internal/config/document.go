@@ -37,6 +37,7 @@ type sections struct {
 	Frist       struct{} `toml:"frist"`
 	Outbox      struct{} `toml:"outbox"`
 	Idempotency struct{} `toml:"idempotency"`
+	Tracing     struct{} `toml:"tracing"`
 }
 
 // parse reads content. A file that is not TOML, or that has a key twice, is one

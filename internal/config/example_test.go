@@ -38,6 +38,10 @@ func TestExample_loads_and_shows_the_true_defaults(t *testing.T) {
 	}
 	uncommented.ERPWebhookURL, uncommented.ERPHMACSecret = Secret{}, Secret{} // these have no default
 	uncommented.MCP = MCP{}
+	if uncommented.Tracing.Endpoint == "" {
+		t.Error("no example of tracing.endpoint")
+	}
+	uncommented.Tracing.Endpoint = ""
 	if diff := cmp.Diff(asShipped, uncommented, sameSecret); diff != "" {
 		t.Errorf("a default in comments is not the default (-default +shown):\n%s", diff)
 	}

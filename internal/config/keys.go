@@ -39,6 +39,10 @@ func (d *document) config() *Config {
 		Frist:       d.frist(),
 		Outbox:      d.outbox(),
 		Idempotency: d.idempotency(),
+		Tracing: Tracing{
+			Endpoint:    d.tracingEndpoint(),
+			SampleRatio: d.ratio("tracing.sample_ratio", 1),
+		},
 	}
 	d.requireAuthentication(c)
 	d.separateKeys(c)

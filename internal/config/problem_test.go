@@ -63,9 +63,9 @@ func TestError_has_the_path_and_one_line_a_problem(t *testing.T) {
 func TestLoad_unknown_keys_and_sections_are_refused(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		`Port = 8780`:                      "line 1: Port: unknown key",
-		`TENANT = "9900357000003"`:         "line 1: TENANT: unknown key",
-		`tracing.endpoint = "http://otel"`: "line 1: tracing: unknown section",
+		`Port = 8780`:                 "line 1: Port: unknown key",
+		`TENANT = "9900357000003"`:    "line 1: TENANT: unknown key",
+		`backup.path = "/var/backup"`: "line 1: backup: unknown section",
 		`oidc = { issuer = "https://keycloak", audience = "sperrd", jwks = "x" }`: "line 1: oidc.jwks: unknown key",
 		`"log.level" = "info"`: "line 1: log.level: unknown key",
 		`oidc = 1`:             "line 1: oidc: must be one section, [oidc]",

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"sperrd/internal/httpclient"
+	"sperrd/internal/telemetry"
 )
 
 // The two commands of the Netzbetreiber for an ORDERS 17115 or 17117. makod
@@ -109,6 +110,7 @@ func (c *Client) request(ctx context.Context, cmd Command, body []byte) (*http.R
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Idempotency-Key", cmd.IdempotencyKey)
 	httpclient.SetTransaction(req.Header, cmd.TransactionID, c.now())
+	telemetry.ToHeader(ctx, req.Header)
 	// These two are spelled to the letter as well, which Set would not do.
 	if cmd.InitialTransactionID != "" {
 		req.Header["initialTransactionId"] = []string{cmd.InitialTransactionID}

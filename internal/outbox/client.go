@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"sperrd/internal/httpclient"
+	"sperrd/internal/telemetry"
 	"sperrd/internal/webhook"
 )
 
@@ -105,5 +106,6 @@ func (c *Client) request(ctx context.Context, eventID string, envelope []byte) (
 	req.Header.Set("Content-Type", event.ApplicationCloudEventsJSON)
 	req.Header.Set("User-Agent", "sperrd")
 	httpclient.SetTransaction(req.Header, uuid.NewString(), now)
+	telemetry.ToHeader(ctx, req.Header)
 	return req, nil
 }

@@ -42,6 +42,7 @@ type Options struct {
 	// Parallelism is how many deliveries are under way at the same time, at most.
 	Parallelism int
 	Metrics     *telemetry.Metrics // nil: nobody counts
+	Tracing     *telemetry.Tracing // nil: nobody records
 	Now         func() time.Time
 	Logger      *slog.Logger
 }
@@ -120,8 +121,10 @@ func (d *Drainer) work(ctx context.Context, c claim) result {
 			"event_id", c.eventID, "order_id", c.orderID, "type", c.ceType)
 		return result{claim: c, kind: kindUnsent, wait: d.PollInterval}
 	}
-	f := d.erp.deliver(context.WithoutCancel(ctx), c.eventID, c.envelope)
-	r := result{claim: c, kind: kindDelivered, took: d.Now().Sub(started)}
+	ctx, span := d.span(context.WithoutCancel(ctx), c)
+	f := d.erp.deliver(ctx, c.eventID, c.envelope)
+	r := result{claim: c, kind: kindDelivered, took: d.Now().Sub(started), span: span.SpanContext()}
+	endSpan(span, f)
 	if f != nil {
 		r.kind, r.failure, r.wait = kindFailed, *f, wait(c.attempts, f.retryAfter)
 	}

@@ -22,6 +22,8 @@ type Entry struct {
 	Tenant  string
 	OrderID uuid.UUID
 	Event   event.Event
+	// Traceparent is the trace of the change, as W3C writes it; nil: it was in none.
+	Traceparent *string
 }
 
 // Enqueue writes the events in tx, so that they exist exactly when the change they
@@ -35,6 +37,7 @@ func Enqueue(ctx context.Context, tx pgx.Tx, entries ...Entry) error {
 		return nil
 	}
 	var tenants, orders, ids, types, envelopes []string
+	var traces []*string
 	for _, e := range entries {
 		if err := e.Event.Validate(); err != nil {
 			return fmt.Errorf("enqueue event %s: %w", e.Event.Type(), err)
@@ -44,17 +47,18 @@ func Enqueue(ctx context.Context, tx pgx.Tx, entries ...Entry) error {
 			return fmt.Errorf("enqueue event %s: %w", e.Event.Type(), err)
 		}
 		tenants, orders = append(tenants, e.Tenant), append(orders, e.OrderID.String())
+		traces = append(traces, e.Traceparent)
 		ids, types, envelopes = append(ids, e.Event.ID()), append(types, e.Event.Type()), append(envelopes, string(envelope))
 	}
 	// seq is drawn after the sort.
 	_, err := tx.Exec(ctx, `
-		INSERT INTO event_outbox (tenant, order_id, event_id, ce_type, envelope)
-		SELECT tenant, order_id, event_id, ce_type, envelope::jsonb
-		FROM unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[])
-			WITH ORDINALITY AS e (tenant, order_id, event_id, ce_type, envelope, position)
+		INSERT INTO event_outbox (tenant, order_id, event_id, ce_type, envelope, traceparent)
+		SELECT tenant, order_id, event_id, ce_type, envelope::jsonb, traceparent
+		FROM unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[])
+			WITH ORDINALITY AS e (tenant, order_id, event_id, ce_type, envelope, traceparent, position)
 		ORDER BY position
 		ON CONFLICT (event_id) DO NOTHING`,
-		tenants, orders, ids, types, envelopes)
+		tenants, orders, ids, types, envelopes, traces)
 	if err != nil {
 		return fmt.Errorf("enqueue %d events, the first a %s: %w", len(entries), types[0], err)
 	}

@@ -49,7 +49,8 @@ type claim struct {
 	orderID  uuid.UUID
 	ceType   string
 	envelope []byte // the same bytes each time: jsonb has one text
-	attempts int    // this one included
+	trace    *string
+	attempts int // this one included
 	lease    time.Time
 	until    time.Time // when the lease ends on this process's clock
 }
@@ -75,7 +76,7 @@ const sqlClaim = `
 			attempts = least(o.attempts + 1, 32767), next_attempt_at = now() + @lease::interval,
 			first_attempt_at = coalesce(o.first_attempt_at, now())
 		WHERE o.tenant = @tenant AND o.id = ANY (ARRAY(SELECT id FROM due))
-		RETURNING o.id, o.event_id, o.order_id, o.ce_type, o.envelope::text, o.attempts, o.next_attempt_at)
+		RETURNING o.id, o.event_id, o.order_id, o.ce_type, o.envelope::text, o.traceparent, o.attempts, o.next_attempt_at)
 	SELECT claimed.*, due.attempts, due.next_attempt_at, due.seq
 	FROM claimed JOIN due ON due.id = claimed.id ORDER BY due.attempts, due.next_attempt_at, due.seq`
 
@@ -112,7 +113,7 @@ func (q *queue) claimFromFloor(ctx context.Context, limit int, lease time.Durati
 		}
 		claims, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (c claim, err error) {
 			var envelope string
-			err = row.Scan(&c.id, &c.eventID, &c.orderID, &c.ceType, &envelope, &c.attempts, &c.lease,
+			err = row.Scan(&c.id, &c.eventID, &c.orderID, &c.ceType, &envelope, &c.trace, &c.attempts, &c.lease,
 				&last.attempts, &last.next, &last.seq)
 			c.envelope = []byte(envelope)
 			return c, err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"sperrd/internal/loop"
 	"sperrd/internal/postgres"
 	"sperrd/internal/telemetry"
@@ -29,6 +31,7 @@ type result struct {
 	failure failure       // of kindFailed
 	wait    time.Duration // until the next attempt
 	took    time.Duration
+	span    trace.SpanContext // of the delivery
 }
 
 // record writes results, one statement for each kind, deliveries first: what is lost of
@@ -82,6 +85,7 @@ func (d *Drainer) write(ctx context.Context, k kind, results []result) (locked [
 // tell logs what became of a delivery.
 func (d *Drainer) tell(ctx context.Context, r result, e ending) {
 	c := r.claim
+	ctx = trace.ContextWithSpanContext(ctx, r.span)
 	log := d.Logger.With("event_id", c.eventID, "order_id", c.orderID, "type", c.ceType, "attempt", c.attempts, "duration", r.took)
 	d.Metrics.CountDelivery(r.counted(), r.took)
 	if e.Dead {

@@ -14,9 +14,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/exaring/otelpgx"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"go.opentelemetry.io/otel/trace"
 )
 
 const (
@@ -32,6 +34,9 @@ const (
 type Options struct {
 	PoolSize        int    // most connections at one time; 0 leaves it to the URL (pool_max_conns) or pgx
 	ApplicationName string // shown in pg_stat_activity; "sperrd" when empty
+	// Traces makes a span of each statement within a span; nil: none. A statement is
+	// shown without its values.
+	Traces trace.TracerProvider
 }
 
 // Open connects to the database at url and returns the pool once one round trip
@@ -61,6 +66,10 @@ func Open(ctx context.Context, url string, opts Options) (*pgxpool.Pool, error) 
 		"idle_in_transaction_session_timeout": "15s",
 	})
 	config.AfterConnect = scanInUTC
+	if opts.Traces != nil {
+		config.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithTracerProvider(opts.Traces),
+			otelpgx.WithDisableConnectionDetailsInAttributes(), otelpgx.WithDisableAcquireTracer())
+	}
 
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/google/uuid"
 
+	"sperrd/internal/outbox"
 	"sperrd/internal/werktag"
 )
 
@@ -44,6 +45,15 @@ func refer(e *event.Event, id string) {
 	if id != "" {
 		e.SetExtension(extensionReference, id)
 	}
+}
+
+// entryOf is e as the outbox keeps it. traceparent is the trace of the change, if it was in
+// one; the event names it to whoever reads it.
+func entryOf(o Order, e event.Event, traceparent *string) outbox.Entry {
+	if traceparent != nil {
+		e.SetExtension("traceparent", *traceparent)
+	}
+	return outbox.Entry{Tenant: o.Tenant, OrderID: o.ID, Event: e, Traceparent: traceparent}
 }
 
 func withData(e event.Event, data any) (event.Event, error) {

@@ -109,7 +109,7 @@ func (s *Service) announce(ctx context.Context, a announcement) (orders []Order,
 			if err != nil {
 				return err
 			}
-			entries[i] = outbox.Entry{Tenant: o.Tenant, OrderID: o.ID, Event: e}
+			entries[i] = entryOf(o, e, o.lastTrace())
 			lines[i] = change{order: o, actor: actorService, action: a.action, from: o.Status, at: at, detail: a.detail(o)}
 		}
 		if err := s.repo.appendHistory(ctx, tx, lines...); err != nil {

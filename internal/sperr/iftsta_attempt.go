@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"sperrd/internal/loop"
 	"sperrd/internal/makod"
 )
@@ -29,6 +31,7 @@ type attempt struct {
 	dispatched    *dispatched // nil: in vain
 	inVain        notDispatched
 	duration      time.Duration // of the command; 0: nothing was sent
+	span          trace.SpanContext
 }
 
 // dispatched is the record of a successful attempt.
@@ -67,8 +70,10 @@ func (s *Service) send(ctx context.Context, c claim) attempt {
 	}
 	started := s.Now()
 	cmd := c.command()
-	accepted, err := s.makod.Submit(context.WithoutCancel(ctx), cmd)
-	a := attempt{claim: c, transactionID: cmd.TransactionID, duration: s.Now().Sub(started)}
+	ctx, span := s.commandSpan(context.WithoutCancel(ctx), c, cmd)
+	accepted, err := s.makod.Submit(ctx, cmd)
+	a := attempt{claim: c, transactionID: cmd.TransactionID, duration: s.Now().Sub(started), span: span.SpanContext()}
+	defer func() { endCommandSpan(span, a) }()
 	// A 5xx may be a proxy's and says nothing of makod.
 	if answer, ok := errors.AsType[*makod.Error](err); err == nil || ok && answer.Status/100 == 4 && !answer.Postponed() {
 		s.pace.answered(c.order.ID)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"go.opentelemetry.io/otel/trace"
 
 	"sperrd/internal/telemetry"
 )
@@ -79,6 +80,9 @@ func dispatchLines(attempts []attempt, ends []ending, sent []int, at time.Time) 
 
 // tell logs what became of an attempt; err is why it could not be recorded.
 func (s *Service) tell(ctx context.Context, a attempt, recorded bool, err error) {
+	if a.span.IsValid() {
+		ctx = trace.ContextWithSpanContext(ctx, a.span)
+	}
 	log := s.Logger.With("order_id", a.order.ID, "process_id", text(a.order.ProcessID), "attempt", a.order.IFTSTAAttempts)
 	if a.transactionID != "" {
 		log = log.With("transaction_id", a.transactionID, "duration", a.duration)

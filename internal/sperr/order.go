@@ -214,6 +214,14 @@ func (o Order) reference(logicalID *string) string {
 	return text(o.EventID)
 }
 
+// lastTrace is the trace that the order was last left in by a request; nil: in none.
+func (o Order) lastTrace() *string {
+	if o.AbschlussTraceparent != nil {
+		return o.AbschlussTraceparent
+	}
+	return o.Traceparent
+}
+
 // RequestedDate is the day the Lieferant asked for: DTM+203, else DTM+469.
 func (o Order) RequestedDate() *werktag.Date {
 	if o.AusfuehrungAm != nil {

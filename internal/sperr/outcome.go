@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"sperrd/internal/telemetry"
 	"sperrd/internal/werktag"
 )
 
@@ -31,6 +32,7 @@ type closing struct {
 	letzterVersuchAm    *time.Time
 	letzterVersuchGrund *string
 	warnungen           []string
+	traceparent         *string       // W3C, of the call; nil: it is in no trace
 	transaktion         *string       // logical id of the call; nil: it has none
 	lease               time.Duration // how long the dispatch that follows may take
 	at                  time.Time
@@ -97,7 +99,7 @@ func (s *Service) setIFTSTAFrist(c *closing, order Order, abschluss time.Time) {
 
 // closeOrder writes a terminal outcome: state, history and event together.
 func (s *Service) closeOrder(ctx context.Context, tx pgx.Tx, call Call, order Order, c closing) (Result, error) {
-	c.transaktion = call.logicalID()
+	c.transaktion, c.traceparent = call.logicalID(), telemetry.Traceparent(ctx)
 	closed, ok, err := s.repo.close(ctx, tx, order.ID, c)
 	if err != nil {
 		return Result{}, err

@@ -146,13 +146,13 @@ func (r *Repository) insert(ctx context.Context, tx pgx.Tx, o Order) (stored Ord
 			ausfuehrung_am, ausfuehrung_zeitpunkt, fruehestens_am, arbeitszeit,
 			treffpunkt_hinweis, treffpunkt_strasse, treffpunkt_plz, treffpunkt_ort, treffpunkt_land, hinweis,
 			ausfuehrung_faellig_am, vorlauffrist_eingehalten, vorlauffrist_spaetester_ut, uebertragungstag,
-			warnungen, marktdaten, webhook_id, event_id, erstellt_transaktion, created_at, updated_at)
+			warnungen, marktdaten, webhook_id, event_id, erstellt_transaktion, traceparent, created_at, updated_at)
 		VALUES (
 			@id, @tenant, @malo_id, @lf_mp_id, @order_type, @pruefidentifikator, @process_id,
 			@ausfuehrung_am, @ausfuehrung_zeitpunkt, @fruehestens_am, @arbeitszeit,
 			@treffpunkt_hinweis, @treffpunkt_strasse, @treffpunkt_plz, @treffpunkt_ort, @treffpunkt_land, @hinweis,
 			@ausfuehrung_faellig_am, @vorlauffrist_eingehalten, @vorlauffrist_spaetester_ut, @uebertragungstag,
-			@warnungen, @marktdaten, @webhook_id, @event_id, @erstellt_transaktion, @created_at, @created_at)
+			@warnungen, @marktdaten, @webhook_id, @event_id, @erstellt_transaktion, @traceparent, @created_at, @created_at)
 		ON CONFLICT DO NOTHING
 		RETURNING `+orderColumns, pgx.NamedArgs{
 		"id": o.ID, "tenant": r.tenant, "malo_id": o.MaloID, "lf_mp_id": o.LieferantID,
@@ -166,6 +166,7 @@ func (r *Repository) insert(ctx context.Context, tx pgx.Tx, o Order) (stored Ord
 		"uebertragungstag": o.Uebertragungstag,
 		"warnungen":        o.Warnungen, "marktdaten": o.Marktdaten, "created_at": o.CreatedAt,
 		"webhook_id": o.WebhookID, "event_id": o.EventID, "erstellt_transaktion": o.ErstelltTransaktion,
+		"traceparent": o.Traceparent,
 	})
 	if err != nil {
 		return Order{}, false, fmt.Errorf("insert order: %w", err)

@@ -25,7 +25,7 @@ const (
 // any other column must not keep a claim from being read.
 var claimColumns = `id, tenant, malo_id, lf_mp_id, order_type, process_id, status,
 	` + shown("executed_at") + `, execution_note, fail_reason, pruefschritt_code, iftsta_attempts, iftsta_next_attempt_at, iftsta_resets,
-	event_id, abschluss_transaktion, iftsta_transaktion`
+	event_id, abschluss_transaktion, abschluss_traceparent, iftsta_transaktion`
 
 // claim takes at most limit outcomes that are due, least tried first, for as long as
 // lease says. It counts the attempt, since whoever dies after it may have sent. What was

@@ -22,7 +22,7 @@ func (r *Repository) close(ctx context.Context, tx pgx.Tx, id uuid.UUID, c closi
 			letzter_versuch_am = COALESCE(@letzter_versuch_am, letzter_versuch_am),
 			letzter_versuch_grund = COALESCE(@letzter_versuch_grund, letzter_versuch_grund),
 			letzter_versuch_transaktion = CASE WHEN @letzter_versuch_am::timestamptz IS NULL THEN letzter_versuch_transaktion ELSE @transaktion END,
-			abschluss_transaktion = @transaktion,
+			abschluss_transaktion = @transaktion, abschluss_traceparent = @traceparent,
 			iftsta_transaktion = CASE WHEN process_id IS NOT NULL THEN @iftsta_transaktion::uuid END,
 			iftsta_faellig_am = CASE WHEN process_id IS NOT NULL THEN @iftsta_faellig_am::date END,
 			iftsta_attempts = CASE WHEN process_id IS NOT NULL THEN 1 ELSE 0 END,
@@ -37,7 +37,7 @@ func (r *Repository) close(ctx context.Context, tx pgx.Tx, id uuid.UUID, c closi
 		"letzter_versuch_am": c.letzterVersuchAm, "letzter_versuch_grund": c.letzterVersuchGrund,
 		"iftsta_faellig_am": c.iftstaFaelligAm, "lease": c.lease, "warnungen": nonNil(c.warnungen), "at": c.at,
 		"tenant": r.tenant, "id": id, "seen": c.seenSperrversuche,
-		"transaktion": c.transaktion, "iftsta_transaktion": uuid.New(),
+		"transaktion": c.transaktion, "traceparent": c.traceparent, "iftsta_transaktion": uuid.New(),
 	})
 	if err != nil {
 		return Order{}, false, fmt.Errorf("close order %s: %w", id, err)

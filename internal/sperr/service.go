@@ -38,6 +38,7 @@ type Options struct {
 	TwinWait          time.Duration      // how long a call waits for the answer of one with the same id that is under way
 	Retention         time.Duration      // how long an answer is kept after the last call that got it
 	Metrics           *telemetry.Metrics // nil: nobody counts
+	Tracing           *telemetry.Tracing // nil: nobody records
 	EventsWritten     func()             // called after a commit that may have written events; nil: nobody cares
 	Now               func() time.Time   // business time; leases run on the database's clock
 	Logger            *slog.Logger
@@ -139,6 +140,7 @@ func (s *Service) Create(ctx context.Context, call Call, request NewOrder) (Resu
 // pending at its Marktlokation. inserted is false where its process, or the call that
 // creates it, already has an order.
 func (s *Service) add(ctx context.Context, tx pgx.Tx, call Call, order Order) (stored Order, inserted bool, err error) {
+	order.Traceparent = telemetry.Traceparent(ctx)
 	stored, inserted, err = s.repo.insert(ctx, tx, order)
 	if err != nil || !inserted {
 		return Order{}, false, err
@@ -220,5 +222,5 @@ func (s *Service) record(ctx context.Context, tx pgx.Tx, call Call, e event.Even
 	if err := s.repo.appendHistory(ctx, tx, c); err != nil {
 		return err
 	}
-	return outbox.Enqueue(ctx, tx, outbox.Entry{Tenant: c.order.Tenant, OrderID: c.order.ID, Event: e})
+	return outbox.Enqueue(ctx, tx, entryOf(c.order, e, telemetry.Traceparent(ctx)))
 }
