@@ -18,16 +18,22 @@ type loops struct {
 	retry   *sperr.RetryWorker
 	scanner *sperr.FristScanner
 	drainer *outbox.Drainer // nil: no ERP, events pile up
+
+	retention *sperr.Retention // nil: texts are kept
 }
 
 func newLoops(c *config.Config, orders *sperr.Service, drainer *outbox.Drainer) loops {
-	return loops{
+	l := loops{
 		retry: sperr.NewRetryWorker(orders, sperr.RetryOptions{
 			PollInterval: c.IFTSTA.PollInterval, Parallelism: c.IFTSTA.Parallelism,
 		}),
 		scanner: sperr.NewFristScanner(orders, c.Frist.ScanInterval),
 		drainer: drainer,
 	}
+	if age := c.Retention.RedactAfter; age > 0 {
+		l.retention = sperr.NewRetention(orders, age)
+	}
+	return l
 }
 
 // start begins the work. stop asks it to begin nothing new, and ended is closed when
@@ -40,6 +46,9 @@ func (l loops) start(ctx context.Context) (stop context.CancelFunc, ended <-chan
 	running.Go(func() { l.scanner.Run(ctx) })
 	if l.drainer != nil {
 		running.Go(func() { l.drainer.Run(ctx) })
+	}
+	if l.retention != nil {
+		running.Go(func() { l.retention.Run(ctx) })
 	}
 	done := make(chan struct{})
 	go func() {

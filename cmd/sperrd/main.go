@@ -64,14 +64,15 @@ type process struct {
 type commandLine struct {
 	Config string `placeholder:"FILE" help:"Configuration file. Default: $SPERRD_CONFIG, else ./sperrd.toml."`
 
-	Serve   serveCommand   `cmd:"" default:"withargs" help:"Serve until SIGTERM or SIGINT. The default command."`
-	Migrate migrateCommand `cmd:"" help:"Change or show the schema of the database."`
-	Check   checkCommand   `cmd:"" help:"Check the configuration and every neighbour."`
-	IFTSTA  iftstaCommand  `cmd:"" name:"iftsta" help:"List outcomes that makod did not take, or let them be sent again."`
-	Outbox  outboxCommand  `cmd:"" help:"List events that the ERP did not take, or let them be delivered again."`
-	Frist   fristCommand   `cmd:"" help:"Explain Fristen day by day: from a day on, or those of an order."`
-	Health  healthCommand  `cmd:"" help:"Ask the service on this machine whether it is ready; for container probes."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Serve     serveCommand     `cmd:"" default:"withargs" help:"Serve until SIGTERM or SIGINT. The default command."`
+	Migrate   migrateCommand   `cmd:"" help:"Change or show the schema of the database."`
+	Check     checkCommand     `cmd:"" help:"Check the configuration and every neighbour."`
+	IFTSTA    iftstaCommand    `cmd:"" name:"iftsta" help:"List outcomes that makod did not take, or let them be sent again."`
+	Outbox    outboxCommand    `cmd:"" help:"List events that the ERP did not take, or let them be delivered again."`
+	Frist     fristCommand     `cmd:"" help:"Explain Fristen day by day: from a day on, or those of an order."`
+	Retention retentionCommand `cmd:"" help:"Show or replace address and free text of closed orders that are kept for long enough."`
+	Health    healthCommand    `cmd:"" help:"Ask the service on this machine whether it is ready; for container probes."`
+	Version   versionCommand   `cmd:"" help:"Print the version."`
 }
 
 // run is the whole program except for the exit. It returns the exit code once

@@ -35,7 +35,7 @@ func TestRejects_are_a_work_list_of_what_nobody_has_settled(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", query, diff)
 		}
 	}
-	const nobody = `"settlement":null,"settled_at":null,"settled_by":null,"settlement_reason":null,"order_id":null`
+	const nobody = `"settlement":null,"settled_at":null,"settled_by":null,"settlement_reason":null,"order_id":null,"redacted_at":null`
 	for _, path := range []string{rejects, rejects + "/" + open} {
 		if a := b.get(t, path); !strings.Contains(string(a.body), nobody) {
 			t.Errorf("%s: %s does not say that nobody has settled it", path, a.body)

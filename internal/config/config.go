@@ -62,6 +62,7 @@ type Config struct {
 	Outbox        Outbox
 	Idempotency   Idempotency
 	Tracing       Tracing
+	Retention     Retention
 }
 
 // Database is the section [database].
@@ -162,6 +163,14 @@ type Tracing struct {
 	Endpoint string
 	// SampleRatio is which part of the traces that begin here is recorded.
 	SampleRatio float64
+}
+
+// Retention is the section [retention]: how long address and free text of closed orders
+// are kept.
+type Retention struct {
+	// RedactAfter is how long an order is closed and unchanged before its address and
+	// free text are replaced; 0: they are kept.
+	RedactAfter time.Duration
 }
 
 // Path returns the configuration file to read: the flag --config, else the

@@ -38,6 +38,7 @@ type sections struct {
 	Outbox      struct{} `toml:"outbox"`
 	Idempotency struct{} `toml:"idempotency"`
 	Tracing     struct{} `toml:"tracing"`
+	Retention   struct{} `toml:"retention"`
 }
 
 // parse reads content. A file that is not TOML, or that has a key twice, is one

@@ -41,7 +41,10 @@ func TestExample_loads_and_shows_the_true_defaults(t *testing.T) {
 	if uncommented.Tracing.Endpoint == "" {
 		t.Error("no example of tracing.endpoint")
 	}
-	uncommented.Tracing.Endpoint = ""
+	if uncommented.Retention.RedactAfter == 0 {
+		t.Error("no example of retention.redact_after")
+	}
+	uncommented.Tracing.Endpoint, uncommented.Retention.RedactAfter = "", 0
 	if diff := cmp.Diff(asShipped, uncommented, sameSecret); diff != "" {
 		t.Errorf("a default in comments is not the default (-default +shown):\n%s", diff)
 	}

@@ -44,6 +44,7 @@ func (d *document) config() *Config {
 			SampleRatio: d.ratio("tracing.sample_ratio", 1),
 		},
 	}
+	c.Retention = d.retention(c.Idempotency)
 	d.requireAuthentication(c)
 	d.separateKeys(c)
 	d.reportUnknown()

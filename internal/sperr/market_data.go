@@ -2,6 +2,7 @@ package sperr
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -132,10 +133,14 @@ func marktdaten(o Order) map[string]string {
 // asReceived are the market fields an order arrived with. An order put in by SQL may
 // have none: its columns speak for it.
 func (o Order) asReceived() map[string]string {
-	if o.Marktdaten == nil {
-		return marktdaten(o)
+	if o.Marktdaten != nil {
+		return o.Marktdaten
 	}
-	return o.Marktdaten
+	fields := marktdaten(o)
+	if o.RedactedAt != nil { // its texts say nothing
+		maps.DeleteFunc(fields, func(_, value string) bool { return value == Redacted })
+	}
+	return fields
 }
 
 // contradictions names the fields that stored and received both have and that say

@@ -39,6 +39,7 @@ const (
 	actionIFTSTAAusstehend        = "iftsta_ausstehend"
 	actionEventRequeued           = "event_requeued"
 	actionEventHurried            = "event_hurried"
+	actionRedacted                = "redacted"
 
 	// iftsta_reset is written by the trigger on the table.
 )

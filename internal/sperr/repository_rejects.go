@@ -34,7 +34,8 @@ type WebhookReject struct {
 	SettledAt        *time.Time  `db:"settled_at" json:"settled_at"`
 	SettledBy        *string     `db:"settled_by" json:"settled_by"`
 	SettlementReason *string     `db:"settlement_reason" json:"settlement_reason"`
-	OrderID          *uuid.UUID  `db:"order_id" json:"order_id"` // what a replay came to
+	OrderID          *uuid.UUID  `db:"order_id" json:"order_id"`       // what a replay came to
+	RedactedAt       *time.Time  `db:"redacted_at" json:"redacted_at"` // headers, body and reason are replaced since
 
 	// OddFirstSeen is the first receipt where only SQL can have made it, and FirstSeenAt is
 	// but the nearest moment that can be shown; nil: it is what it says.
@@ -126,7 +127,7 @@ var (
 	rejectColumns = `id, webhook_id, status, code, reason, count,
 		` + clamped("first_seen_at") + ` AS first_seen_at, ` + clamped("last_seen_at") + ` AS last_seen_at,
 		settlement, CASE WHEN settlement IS NOT NULL THEN ` + clamped("settled_at") + ` END AS settled_at,
-		settled_by, settlement_reason, order_id,
+		settled_by, settlement_reason, order_id, CASE WHEN redacted_at IS NOT NULL THEN ` + clamped("redacted_at") + ` END AS redacted_at,
 		CASE WHEN NOT (` + aMoment("first_seen_at") + `) THEN to_jsonb(first_seen_at) #>> '{}' END AS odd_first_seen`
 	wholeRejectColumns = rejectColumns + `, headers, body`
 )
