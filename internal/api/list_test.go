@@ -102,8 +102,8 @@ func TestEvery_api_route_refuses_unknown_parameters(t *testing.T) {
 	}
 	wantProblem(t, b.call(t, http.MethodPost, orders+"?x=1", fullOrder), http.StatusBadRequest, "invalid_parameter", "x")
 	for _, verb := range []string{"execute", "fail", "cancel"} {
-		a := b.call(t, http.MethodPut, orders+"/"+id+"/"+verb+"?dry_run=true", `{"reason":"zu"}`)
-		wantProblem(t, a, http.StatusBadRequest, "invalid_parameter", "dry_run")
+		a := b.call(t, http.MethodPut, orders+"/"+id+"/"+verb+"?x=true", `{"reason":"zu"}`)
+		wantProblem(t, a, http.StatusBadRequest, "invalid_parameter", "x")
 	}
 	if got := b.order(t, id).Status; got != "pending" {
 		t.Errorf("the order is %s after refused reports", got)

@@ -24,7 +24,10 @@ type change struct {
 	rejectID uuid.UUID // zero: it settles no refused delivery
 	body     []byte    // as it came
 	do       func(context.Context, sperr.Call) (sperr.Result, error)
-	answer   func(sperr.Result) (transaction.Answer, error) // where it was done
+	// preview answers what do would do. Where it is given the request is a dry run: do is
+	// not called, and the call is not recognised when it comes again.
+	preview func(context.Context) (transaction.Answer, error)
+	answer  func(sperr.Result) (transaction.Answer, error) // where it was done
 }
 
 // serving is how a route is served: by a handler, or by a changer whose change is made
@@ -62,7 +65,7 @@ func (s *server) identify(w http.ResponseWriter, r *http.Request) (identifiers, 
 		ids = echoed(r.Header)
 	}
 	ids.echo(w.Header())
-	if err == nil && s.IdempotencyRequired && !ids.given() {
+	if err == nil && s.IdempotencyRequired && !ids.given() && !wantsDryRun(r) {
 		err = errNoIdentifiers
 	}
 	if ids.given() {
@@ -78,6 +81,9 @@ func (s *server) serveOnce(w http.ResponseWriter, r *http.Request, read changer,
 	c, err := read(r)
 	if err != nil {
 		return err
+	}
+	if c.preview != nil {
+		return servePreview(w, r, c)
 	}
 	call := sperr.Call{Actor: actor(r)}
 	if ids.given() {
@@ -140,7 +146,9 @@ func attemptOf(r *http.Request, ids identifiers, c change) (transaction.Attempt,
 			operation += " " + id.String()
 		}
 	}
-	if query := r.URL.Query().Encode(); query != "" { // sorted by key
+	values := r.URL.Query()
+	values.Del(parameterDryRun)                // false, which is as good as absent
+	if query := values.Encode(); query != "" { // sorted by key
 		operation += "?" + query
 	}
 	fingerprint, err := transaction.NewFingerprint(operation, c.body, ids.reference)

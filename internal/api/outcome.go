@@ -56,7 +56,7 @@ func answerReport(result sperr.Result) (transaction.Answer, error) {
 func answerDone(sperr.Result) (transaction.Answer, error) { return noContent(), nil }
 
 func (s *server) readExecute(r *http.Request) (change, error) {
-	id, err := orderID(r)
+	id, dryRun, err := reportOn(r)
 	if err != nil {
 		return change{}, err
 	}
@@ -69,18 +69,20 @@ func (s *server) readExecute(r *http.Request) (change, error) {
 	if err != nil {
 		return change{}, err
 	}
+	of := sperr.ExecuteReport{Note: report.Note, ExecutedAt: report.ExecutedAt, PruefschrittCode: report.PruefschrittCode}
+	if dryRun {
+		return previewed(func(ctx context.Context) (sperr.Preview, error) { return s.Service.PreviewExecute(ctx, id, of) }), nil
+	}
 	return change{
 		orderID: id, body: body, answer: answerReport,
 		do: func(ctx context.Context, call sperr.Call) (sperr.Result, error) {
-			return s.Service.Execute(ctx, call, id, sperr.ExecuteReport{
-				Note: report.Note, ExecutedAt: report.ExecutedAt, PruefschrittCode: report.PruefschrittCode,
-			})
+			return s.Service.Execute(ctx, call, id, of)
 		},
 	}, nil
 }
 
 func (s *server) readFail(r *http.Request) (change, error) {
-	id, err := orderID(r)
+	id, dryRun, err := reportOn(r)
 	if err != nil {
 		return change{}, err
 	}
@@ -94,12 +96,16 @@ func (s *server) readFail(r *http.Request) (change, error) {
 	if err != nil {
 		return change{}, err
 	}
+	of := sperr.FailReport{
+		Reason: report.Reason, PruefschrittCode: report.PruefschrittCode, Endgueltig: report.Endgueltig, VersuchAm: report.VersuchAm,
+	}
+	if dryRun {
+		return previewed(func(ctx context.Context) (sperr.Preview, error) { return s.Service.PreviewFail(ctx, id, of) }), nil
+	}
 	return change{
 		orderID: id, body: body, answer: answerReport,
 		do: func(ctx context.Context, call sperr.Call) (sperr.Result, error) {
-			return s.Service.Fail(ctx, call, id, sperr.FailReport{
-				Reason: report.Reason, PruefschrittCode: report.PruefschrittCode, Endgueltig: report.Endgueltig, VersuchAm: report.VersuchAm,
-			})
+			return s.Service.Fail(ctx, call, id, of)
 		},
 	}, nil
 }

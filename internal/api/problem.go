@@ -74,7 +74,7 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 		e.raise(slog.LevelWarn)
 		e.add(slog.Any("error", err))
 		w.Header().Set("Retry-After", retryAfter)
-		if changesAnOrder(e.action) && !errors.Is(err, authn.ErrUnavailable) {
+		if changesAnOrder(e.action) && !e.dryRun && !errors.Is(err, authn.ErrUnavailable) {
 			p.Detail = detailUnknown
 			if e.keyed {
 				p.Detail = detailUnknownKeyed
@@ -132,8 +132,8 @@ func writeJSON(w http.ResponseWriter, status int, v any) error {
 
 // newAnswer marshals v before anything is written, so that an answer is whole or an error.
 func newAnswer(status int, contentType string, v any) (transaction.Answer, error) {
-	// A caller's own broken text may stand in a problem.
-	body, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true))
+	// A caller's own broken text may stand in a problem, and a payload is shown to the byte.
+	body, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true))
 	if err != nil {
 		return transaction.Answer{}, fmt.Errorf("marshal an answer: %w", err)
 	}

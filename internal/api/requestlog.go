@@ -22,6 +22,7 @@ const headerRequestID = "X-Request-Id"
 type entry struct {
 	action string
 	keyed  bool // the call is recognised when it comes again
+	dryRun bool // the call changes nothing, whatever its action says
 	level  slog.Level
 	attrs  []slog.Attr
 	answer middleware.WrapResponseWriter

@@ -60,18 +60,27 @@ func encode(cmd Command) ([]byte, error) {
 	if err := checkTransaction(cmd); err != nil {
 		return nil, err
 	}
-	payload, err := json.Marshal(cmd.Payload)
+	payload, err := cmd.EncodePayload()
 	if err != nil {
-		return nil, fmt.Errorf("encode the payload: %w", err)
-	}
-	if payload[0] != '{' {
-		return nil, errors.New("the payload is no JSON object")
+		return nil, err
 	}
 	return json.Marshal(struct {
 		Command    string          `json:"command"`
 		Marktrolle string          `json:"marktrolle,omitempty"`
 		Payload    json.RawMessage `json:"payload"`
 	}{cmd.Name, cmd.Marktrolle, payload})
+}
+
+// EncodePayload renders the payload to the bytes that every attempt sends.
+func (c Command) EncodePayload() ([]byte, error) {
+	payload, err := json.Marshal(c.Payload)
+	if err != nil {
+		return nil, fmt.Errorf("encode the payload: %w", err)
+	}
+	if payload[0] != '{' {
+		return nil, errors.New("the payload is no JSON object")
+	}
+	return payload, nil
 }
 
 // checkTransaction refuses what a receiver that reads the identifiers would refuse.

@@ -104,8 +104,8 @@ func (r *Repository) get(ctx context.Context, q querier, id uuid.UUID) (Order, e
 
 // pending is an order that takes a report. It is ErrNotFound where there is none and,
 // beside the order as it stands, a *NotPendingError where it is closed.
-func (r *Repository) pending(ctx context.Context, tx pgx.Tx, id uuid.UUID) (Order, error) {
-	o, err := r.get(ctx, tx, id)
+func (r *Repository) pending(ctx context.Context, q querier, id uuid.UUID) (Order, error) {
+	o, err := r.get(ctx, q, id)
 	if err == nil && o.Status != StatusPending {
 		err = &NotPendingError{Order: o}
 	}
