@@ -120,7 +120,7 @@ func TestDryRun_is_answered_like_the_report_where_none_is_taken(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	id := b.market(t, 17115, malo).ID
-	other := b.tenanted(t, "9900000000001")
+	other := b.tenanted(t, "9900000000002")
 	for verb, body := range map[string]string{"execute": "", "fail": `{"reason":"zu"}`} {
 		wantProblem(t, other.preview(t, id, verb, body), http.StatusNotFound, "not_found")
 		wantProblem(t, b.preview(t, uuid.NewString(), verb, body), http.StatusNotFound, "not_found")

@@ -22,6 +22,7 @@ var (
 	errInvalidBody          = errors.New("invalid body")
 	errInvalidParameter     = errors.New("invalid parameter")
 	errMethodNotAllowed     = errors.New("method not allowed")
+	errNotAcceptable        = errors.New("not acceptable")
 	errBodyTooLarge         = errors.New("body too large")
 	errUnsupportedMediaType = errors.New("unsupported media type")
 	errUnavailable          = errors.New("unavailable")
@@ -77,6 +78,7 @@ var kinds = []kind{
 	{http.StatusForbidden, "forbidden", "Not permitted", "The caller may not do this.", is(authz.ErrForbidden, errForeignOrigin)},
 	{http.StatusNotFound, "not_found", "Not found", "There is nothing with this id.", is(sperr.ErrNotFound)},
 	{http.StatusMethodNotAllowed, "method_not_allowed", "Method not allowed", "", is(errMethodNotAllowed)},
+	{http.StatusNotAcceptable, "not_acceptable", "Not acceptable", "", is(errNotAcceptable)},
 	{http.StatusConflict, "order_not_pending", "The order is closed", "", as[*sperr.NotPendingError]},
 	{http.StatusConflict, "nothing_to_reset", "No IFTSTA is outstanding", "", as[*sperr.NothingToResetError]},
 	{http.StatusConflict, "transaction_conflict", "The transaction id belongs to another call", "", as[*transaction.ConflictError]},

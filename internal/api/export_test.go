@@ -54,3 +54,9 @@ func Wrap(o Options, h http.HandlerFunc) http.Handler {
 	mux.Get("/", h)
 	return mux
 }
+
+// Cell is what stands in a CSV for text.
+func Cell(text string) string { return cell(text) }
+
+// MaxRoute is how many orders a CSV has at most.
+const MaxRoute = maxRoute

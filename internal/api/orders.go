@@ -47,7 +47,8 @@ func noteOrder(r *http.Request, id uuid.UUID) {
 }
 
 func (s *server) handleList(w http.ResponseWriter, r *http.Request) error {
-	p, err := readParameters(r, "status", "malo_id", "due", "limit", "cursor")
+	w.Header().Set("Vary", "Accept")
+	p, err := readParameters(r, "status", "malo_id", "due", "limit", "cursor", parameterCSV)
 	if err != nil {
 		return err
 	}
@@ -56,6 +57,17 @@ func (s *server) handleList(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	filter.Today = werktag.BerlinDay(s.Now())
+	format, err := acceptedFormat(r.Header, filter.Due)
+	if err != nil {
+		return err
+	}
+	entryOf(r.Context()).add(slog.String("format", string(format)))
+	if format == formatCSV {
+		return s.serveRoute(w, r, p, filter)
+	}
+	if _, given := p[parameterCSV]; given {
+		return fieldFault(errInvalidParameter, parameterCSV, "goes with Accept: text/csv")
+	}
 	ctx, cancel := bounded(r)
 	defer cancel()
 	page, err := s.Repository.List(ctx, filter)

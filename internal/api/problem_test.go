@@ -48,6 +48,7 @@ func problems(t *testing.T) map[string]answer {
 		"invalid_signature":      b.call(t, http.MethodPost, "/webhook", "{}"),
 		"not_found":              b.get(t, orders+"/x"),
 		"method_not_allowed":     b.call(t, http.MethodDelete, orders, ""),
+		"not_acceptable":         b.call(t, http.MethodGet, orders, "", "Accept", "text/csv"),
 		"order_not_pending":      b.report(t, executed, "cancel", ""),
 		"nothing_to_reset":       b.reset(t, executed, ""),
 		"reject_settled":         b.dismiss(t, settled, `{"reason":"doppelt"}`),

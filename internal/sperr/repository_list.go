@@ -43,15 +43,9 @@ func (r *Repository) List(ctx context.Context, f Filter) (Page, error) {
 	if f.Due && after != nil {
 		f.Today = *after.Today // a walk that crosses midnight stays on its day
 	}
-	sql, args := listQuery(f, after)
-	args["tenant"], args["limit"] = r.tenant, f.Limit+1
-	rows, err := r.pool.Query(ctx, sql, args)
+	list, err := r.list(ctx, f, after)
 	if err != nil {
-		return Page{}, fmt.Errorf("list orders: %w", err)
-	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[listed])
-	if err != nil {
-		return Page{}, fmt.Errorf("list orders: %w", err)
+		return Page{}, err
 	}
 	page := Page{Orders: make([]Order, min(len(list), f.Limit))}
 	for i := range page.Orders {
@@ -59,9 +53,41 @@ func (r *Repository) List(ctx context.Context, f Filter) (Page, error) {
 		r.derive(&page.Orders[i])
 	}
 	if len(list) > f.Limit {
-		page.Next = encodeCursor(f, list[f.Limit-1])
+		page.Next = encodeCursor(f, *list[f.Limit-1])
 	}
 	return page, nil
+}
+
+// list reads a page and, where there is one, the first row of the next.
+func (r *Repository) list(ctx context.Context, f Filter, after *cursor) ([]*listed, error) {
+	sql, args := listQuery(f, after)
+	args["tenant"], args["limit"] = r.tenant, f.Limit+1
+	rows, err := r.pool.Query(ctx, sql, args)
+	if err != nil {
+		return nil, fmt.Errorf("list orders: %w", err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByName[listed])
+	if err != nil {
+		return nil, fmt.Errorf("list orders: %w", err)
+	}
+	return list, nil
+}
+
+// Route reads all orders of f in the order in which somebody drives to them: see
+// sortForRoute. Its Cursor counts for nothing. whole is false, and there are none, where
+// they are more than its Limit: a part of a route would pass for all of it.
+func (r *Repository) Route(ctx context.Context, f Filter) (orders []*Order, whole bool, err error) {
+	list, err := r.list(ctx, f, nil)
+	if err != nil || len(list) > f.Limit {
+		return nil, false, err
+	}
+	orders = make([]*Order, len(list))
+	for i, l := range list {
+		r.derive(&l.Order)
+		orders[i] = &l.Order
+	}
+	sortForRoute(orders)
+	return orders, true, nil
 }
 
 // listed is an order with its sort keys as the database has them, odd ones included.
