@@ -57,7 +57,15 @@ type request struct {
 
 // do sends one request with a token of who asks.
 func (c *client) do(ctx context.Context, r request) (answer, error) {
+	return c.doAccepting(ctx, "", r)
+}
+
+// doAccepting is do for who wants the answer in a media type; empty: in whatever comes.
+func (c *client) doAccepting(ctx context.Context, media string, r request) (answer, error) {
 	header := r.ids.header(time.Now())
+	if media != "" {
+		header.Set("Accept", media)
+	}
 	if c.tokens != nil {
 		token, err := c.tokens.get(ctx)
 		if err != nil {

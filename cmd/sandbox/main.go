@@ -5,7 +5,7 @@
 // line it prints comes from a real answer, and an answer that is not the expected one
 // ends it.
 //
-// story.go is the day, told in the chapters of day.go, access.go, repeats.go
+// story.go is the day, told in the chapters of day.go, field.go, access.go, repeats.go
 // and outages.go;
 // neighbourhood.go puts up and takes down what it needs, issuer.go the OIDC provider.
 package main

@@ -26,6 +26,7 @@ func TestOnce_tells_the_whole_story_and_leaves_nothing(t *testing.T) {
 		"the same answer, Idempotent-Replayed: true", "transaction_conflict: ", "sperrversuche: 1\n",
 		"but a colleague sends it", "transaction_conflict: The transaction id is taken.",
 		"not counted: 20", "in_window false: ", "the Lieferant 4012345000023: 1 of 1 too late, this one by 3 Werktage", "A08, first visit stays_open: ",
+		"01067 | Dresden | Ahornweg 12 | sperrung | ", "makod would get gpke.sperrung.bestaetigen {\"malo_id\":", "it lacks: reason must not be blank",
 		"400 Bad Request", "webhook_rejects_offen 2\n", "dismissed by disponent: ", "replayed by disponent: ", "webhook_rejects_offen 0\n",
 	} {
 		if !strings.Contains(r.output(), want) {

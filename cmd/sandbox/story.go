@@ -52,8 +52,8 @@ func newStory(n *neighbourhood, today werktag.Date) *story {
 func (s *story) tell(ctx context.Context) error {
 	s.before = s.stats(ctx)
 	chapters := []func(context.Context){
-		s.theMarketOrders, s.theERPLearns, s.theTeamLooksAtItsDay, s.whyThisDay, s.whoMayDoWhat, s.aVisitSucceeds,
-		s.reportsComeTwice, s.twoVisitsFail, s.makodHasClosedAProcess, s.makodFails, s.anOrderIsWithdrawn, s.theOperatorOrders,
+		s.theMarketOrders, s.theERPLearns, s.theTeamLooksAtItsDay, s.theDispatcherPlansTheRoute, s.whyThisDay, s.whoMayDoWhat,
+		s.theAppAsksFirst, s.aVisitSucceeds, s.reportsComeTwice, s.twoVisitsFail, s.makodHasClosedAProcess, s.makodFails, s.anOrderIsWithdrawn, s.theOperatorOrders,
 		s.whatIsNotRightIsRefused, s.aMessageCannotBeRead, s.theAttemptsAreSpent, s.theERPRecovers, s.takeStock,
 	}
 	for _, chapter := range chapters {
