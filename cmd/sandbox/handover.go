@@ -61,7 +61,9 @@ func (n *neighbourhood) commands(execute, fail, cancel, queue string) []command 
 	commands := []command{
 		{"a token first: for the disponent of this Netzbetreiber, good for an hour", n.tokenCommand("token", asDisponent)},
 		{"what is due", api(http.MethodGet, "?due=true", "")},
+		{"the same for a spreadsheet, sorted for a route", api(http.MethodGet, "?due=true", "", "'Accept: text/csv'")},
 		{"one order", api(http.MethodGet, "/"+execute, "")},
+		{"what a report would do: a dry run changes nothing", api(http.MethodPut, "/"+execute+"/execute?dry_run=true", `{"note":"Siegel 4712"}`)},
 		{"it was carried out", api(http.MethodPut, "/"+execute+"/execute", `{"note":"Siegel 4712"}`)},
 		{"a visit in vain, under an id by which it is known again", api(http.MethodPut, "/"+fail+"/fail", visit, ids.typed()...)},
 		{"no answer came? Once more: a new id, and the first one. It is still one visit; a second one has a new id alone", api(http.MethodPut, "/"+fail+"/fail", visit, ids.again().typed()...)},

@@ -27,8 +27,8 @@ func TestHandOver_prints_commands_that_work(t *testing.T) {
 		args                               []string
 		requests, named, refused, accounts int
 	}{
-		{"by default", nil, 23, 3, 3, 4},
-		{"where ids are required", []string{"--idempotency-required"}, 24, 8, 4, 4},
+		{"by default", nil, 25, 3, 3, 4},
+		{"where ids are required", []string{"--idempotency-required"}, 26, 9, 4, 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
