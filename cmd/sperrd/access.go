@@ -80,18 +80,3 @@ func (s *service) newMCP(repository *sperr.Repository) http.Handler {
 // mcpParallel leaves most of the pool to the orders, and memory to everything: an answer
 // of MCP can have hundreds of megabytes in hand.
 func mcpParallel(poolSize int) int { return min(max(poolSize/4, 1), 4) }
-
-// tokens asks the provider for its keys, without which nobody is let in.
-func (f *findings) tokens(ctx context.Context, cfg *config.Config, now func() time.Time) {
-	const what = "oidc"
-	if cfg.Open() {
-		return // told with the configuration
-	}
-	authenticator := newAuthenticator(cfg, now, slog.New(slog.DiscardHandler))
-	if err := authenticator.Refresh(ctx); err != nil {
-		f.fail(what, "check that the provider runs and that oidc.issuer is spelt as it spells itself; a sperrd that starts now answers REST with 503, one that has keys goes on with them: "+err.Error())
-		return
-	}
-	f.ok(what, fmt.Sprintf("keys of %s: %d; a token counts with %q in aud, %s in mako_tenant and NB in mako_roles, for each of which Keycloak needs a mapper",
-		cfg.OIDC.Issuer, authenticator.Keys(), cfg.OIDC.Audience, cfg.Tenant))
-}

@@ -4,38 +4,115 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"sperrd/internal/config"
 )
 
-// checkTimeout bounds the whole check.
-const checkTimeout = 30 * time.Second
+const (
+	// checkTimeout bounds the whole check.
+	checkTimeout = 30 * time.Second
+	// neighbourTimeout bounds the look at a neighbour other than the database.
+	neighbourTimeout = 15 * time.Second
+)
 
 // checkCommand looks at everything that a start and the work after it need. It
 // changes nothing.
-type checkCommand struct{}
+type checkCommand struct {
+	JSON   bool `name:"json" help:"Print one JSON document."`
+	Strict bool `help:"Let warnings fail too."`
+}
 
-// Run prints a line for each finding and fails if one of them does.
-func (checkCommand) Run(ctx context.Context, p *process) error {
+// Run prints what it finds and fails if one of the findings does.
+func (c checkCommand) Run(ctx context.Context, p *process) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	f := &findings{out: p.stdout}
-	if cfg := f.configuration(p); cfg != nil {
-		f.webhookSecret(cfg)
-		f.calendar(cfg, p.now())
-		f.idempotency(cfg)
-		f.database(ctx, cfg, p.now)
-		f.tokens(ctx, cfg, p.now)
-		f.makod(ctx, cfg)
-		f.erp(ctx, cfg)
+	v := newVerdict(examine(ctx, p), c.Strict)
+	write := v.writeText
+	if c.JSON {
+		write = v.writeJSON
 	}
-	if f.failed {
+	if err := write(p.stdout); err != nil {
+		return fmt.Errorf("write the findings: %w", err)
+	}
+	if !v.OK {
 		return errReported
 	}
 	return nil
+}
+
+// examine looks at everything. What needs nobody else comes first.
+func examine(ctx context.Context, p *process) []finding {
+	var f findings
+	cfg := f.configuration(p)
+	if cfg == nil {
+		return f.list
+	}
+	f.secrets(p)
+	f.transport(cfg)
+	f.webhookSecret(cfg)
+	f.calendar(cfg, p.now())
+	f.berlin()
+	f.idempotency(cfg)
+	// A part for each neighbour.
+	return append(f.list, sideBySide(
+		func(f *findings) { f.database(ctx, cfg, p.now) },
+		func(f *findings) { f.tokens(ctx, cfg, p.now) },
+		func(f *findings) { f.makod(ctx, cfg) },
+		func(f *findings) { f.erp(ctx, cfg) },
+	)...)
+}
+
+// sideBySide lets a neighbour that hangs take nothing of the time of the others. The
+// findings come in the order of the parts, each of which ends soon after its context.
+func sideBySide(parts ...func(*findings)) []finding {
+	found := make([]findings, len(parts))
+	var wait sync.WaitGroup
+	for i, part := range parts {
+		wait.Go(func() { part(&found[i]) })
+	}
+	wait.Wait()
+	var all []finding
+	for _, f := range found {
+		all = append(all, f.list...)
+	}
+	return all
+}
+
+// configuration returns nil where there is none to check the rest with.
+func (f *findings) configuration(p *process) *config.Config {
+	const what, explained = "configuration", "sperrd.toml.example explains the key"
+	cfg, _, err := p.load()
+	var all *config.Error
+	if errors.As(err, &all) {
+		for _, problem := range all.Problems {
+			f.fail(what, all.Path+": "+problem.String(), "correct the file, sperrd.toml.example explains every key")
+		}
+		return nil
+	}
+	if err != nil {
+		f.fail(what, err.Error(), "correct the file or name another one with --config")
+		return nil
+	}
+	f.ok(what, p.configPath())
+	for _, warning := range warnings(cfg) {
+		f.warn(what, warning, explained)
+	}
+	return cfg
+}
+
+func (f *findings) webhookSecret(cfg *config.Config) {
+	const what = "webhook"
+	switch n := len(cfg.InboundHMACSecrets); n {
+	case 0:
+		f.warn(what, "no secret, so that anybody can queue a disconnection", "set inbound_hmac_secret")
+	case 1:
+		f.ok(what, "one secret")
+	default:
+		f.note(what, fmt.Sprintf("%d secrets, each of which verifies", n), "remove the old ones once the sender has changed over")
+	}
 }
 
 // idempotency says how calls are recognised that come again.
@@ -48,74 +125,17 @@ func (f *findings) idempotency(cfg *config.Config) {
 		int(cfg.Idempotency.Retention.Hours()), unnamed))
 }
 
-// findings prints what a check finds: how it stands, what was looked at, and how
-// it is or what to do. No line holds a secret.
-type findings struct {
-	out    io.Writer
-	failed bool
-}
-
-func (f *findings) ok(what, text string)   { f.print("ok", what, text) }
-func (f *findings) warn(what, text string) { f.print("warn", what, text) }
-
-func (f *findings) fail(what, text string) {
-	f.failed = true
-	f.print("fail", what, text)
-}
-
-func (f *findings) print(level, what, text string) {
-	_, _ = fmt.Fprintf(f.out, "%-4s  %-13s  %s\n", level, what, oneLine(text))
+// transport looks at what goes to other machines as everybody on the way can read it.
+func (f *findings) transport(cfg *config.Config) {
+	const what = "transport"
+	plain := cfg.ClearText()
+	for _, key := range plain {
+		f.warn(what, key+" is not https: whoever sits between reads keys, MaLos and outcomes", "use https, also inside a cluster")
+	}
+	if !f.databaseTransport(what, cfg) && len(plain) == 0 {
+		f.ok(what, "makod, ERP and database are reached encrypted or on this machine")
+	}
 }
 
 // oneLine joins the lines of an error, of which some have several.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-// configuration returns nil where there is none to check the rest with.
-func (f *findings) configuration(p *process) *config.Config {
-	const what = "configuration"
-	cfg, _, err := p.load()
-	var all *config.Error
-	if errors.As(err, &all) {
-		for _, problem := range all.Problems {
-			f.fail(what, all.Path+": "+problem.String())
-		}
-		return nil
-	}
-	if err != nil {
-		f.fail(what, err.Error())
-		return nil
-	}
-	f.ok(what, p.configPath())
-	for _, warning := range warnings(cfg) {
-		f.warn(what, warning)
-	}
-	return cfg
-}
-
-func (f *findings) webhookSecret(cfg *config.Config) {
-	const what = "webhook"
-	switch n := len(cfg.InboundHMACSecrets); n {
-	case 0:
-		f.warn(what, "no secret: set inbound_hmac_secret, or anybody can queue a disconnection")
-	case 1:
-		f.ok(what, "one secret")
-	default:
-		f.ok(what, fmt.Sprintf("%d secrets, each of which verifies; remove the old ones once the sender has changed over", n))
-	}
-}
-
-// makod asks for life only: its answer says nothing about the API key.
-func (f *findings) makod(ctx context.Context, cfg *config.Config) {
-	const what = "makod"
-	client, err := newMakodClient(cfg)
-	if err != nil {
-		f.fail(what, err.Error())
-		return
-	}
-	defer client.Close()
-	if err := client.Ping(ctx); err != nil {
-		f.fail(what, "check that it runs and that makod_url is right; outcomes stay queued meanwhile: "+err.Error())
-		return
-	}
-	f.ok(what, "reachable")
-}

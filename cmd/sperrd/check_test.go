@@ -1,15 +1,19 @@
 package main
 
 import (
+	"context"
+	"fmt"
+	"net"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 
-	"sperrd/internal/config"
-	"sperrd/internal/postgres"
 	"sperrd/internal/postgres/postgrestest"
 )
 
@@ -23,23 +27,50 @@ func levels(stdout string) []string {
 	return found
 }
 
-func TestCheck_neighbours_that_are_there_are_ok(t *testing.T) {
+func TestCheck_finds_nothing_where_all_is_well(t *testing.T) {
+	t.Parallel()
+	e := check(t, healthy(t), postgrestest.NewURL(t), "--strict")
+	var got []string
+	for _, f := range e.Findings {
+		got = append(got, f.What+" "+f.Level)
+	}
+	want := []string{
+		"configuration ok", "secrets ok", "transport ok", "webhook ok", "calendar ok", "zone ok", "idempotency ok",
+		"database ok", "connections ok", "clock ok", "zone ok", "rights ok", "schema ok", "tables ok", "snapshot ok",
+		"fristen ok", "iftsta ok", "rejects ok", "orders ok", "outbox ok", "transactions ok", "oidc ok", "makod ok", "erp ok",
+	}
+	if diff := cmp.Diff(want, got); diff != "" || e.code != exitOK || !e.OK {
+		t.Errorf("exit code %d, ok %t, findings (-want +got):\n%s\n%s", e.code, e.OK, diff, e.stdout)
+	}
+	e.want(t, "ok", "database", "PostgreSQL 1", "")
+	e.want(t, "ok", "oidc", ": 1 (RS256)", "")
+	e.want(t, "ok", "secrets", "4, none of them weak", "")
+}
+
+func TestCheck_prints_a_line_for_each_finding_with_what_to_do(t *testing.T) {
 	t.Parallel()
 	m := newMarket(t)
 	s := setup{port: 8780, database: postgrestest.NewURL(t), makod: m.url, erp: m.url + "?token=ERP-Geheimnis"}
 	code, stdout, stderr := command(t, s.toml(), "check")
 	want := []string{
 		"configuration ok", "configuration warn", // allow_insecure_no_auth
-		"webhook ok", "calendar ok", "idempotency ok", "database ok", "clock ok", "schema ok", "outbox ok", "makod ok", "erp ok",
+		"secrets warn", "secrets warn", "secrets warn", // weak ones
+		"secrets warn", // in the file
+		"transport ok", "webhook ok", "calendar ok", "zone ok", "idempotency ok",
+		"database ok", "connections ok", "clock ok", "zone ok", "rights ok", "schema ok", "tables ok", "snapshot ok",
+		"fristen ok", "iftsta ok", "rejects ok", "orders ok", "outbox ok", "transactions ok", "makod ok", "erp ok",
 	}
 	if diff := cmp.Diff(want, levels(stdout)); diff != "" || code != exitOK || stderr != "" {
 		t.Errorf("exit code %d, %q, findings (-want +got):\n%s\n%s", code, stderr, diff, stdout)
 	}
-	if !regexp.MustCompile(`ok    database       PostgreSQL \d+`).MatchString(stdout) {
+	if !regexp.MustCompile(`(?m)^ok    database       PostgreSQL \d+`).MatchString(stdout) {
 		t.Errorf("no version of the database in:\n%s", stdout)
 	}
-	if strings.Contains(stdout, "Geheimnis") {
-		t.Errorf("a secret in:\n%s", stdout)
+	if line := `warn  secrets        makod_api_key is INSECURE, shorter than 16 bytes, and contains a word that everybody tries: make another one`; !strings.Contains(stdout, line) {
+		t.Errorf("no line %q in:\n%s", line, stdout)
+	}
+	if code, _, _ := command(t, s.toml(), "check", "--strict"); code != exitFailure {
+		t.Errorf("with --strict: exit code %d; want 1 for the warnings", code)
 	}
 }
 
@@ -51,7 +82,8 @@ func TestCheck_neighbours_that_are_away_fail_and_no_secret_is_told(t *testing.T)
 	}
 	code, stdout, stderr := command(t, s.toml(), "check")
 	want := []string{
-		"configuration ok", "configuration warn", "webhook ok", "calendar ok", "idempotency ok", "database fail", "makod fail", "erp fail",
+		"configuration ok", "configuration warn", "secrets warn", "secrets warn", "secrets warn", "secrets warn", "transport ok", "webhook ok",
+		"calendar ok", "zone ok", "idempotency ok", "database fail", "makod fail", "erp fail",
 	}
 	if diff := cmp.Diff(want, levels(stdout)); diff != "" || code != exitFailure || stderr != "" {
 		t.Errorf("exit code %d, %q, findings (-want +got):\n%s\n%s", code, stderr, diff, stdout)
@@ -99,35 +131,111 @@ func TestCheck_clock_that_differs_from_the_database_is_told(t *testing.T) {
 	}
 }
 
-func TestCheck_judges_clock_calendar_and_schema(t *testing.T) {
-	t.Parallel()
-	skew := func(d time.Duration) func(*findings) { return func(f *findings) { f.skew(d) } }
-	year := func(y int) func(*findings) {
-		return func(f *findings) { f.calendar(&config.Config{}, time.Date(y, time.June, 1, 0, 0, 0, 0, time.UTC)) }
+// silent is an address that takes connections and never says a word.
+func silent(t *testing.T) (address string) {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
 	}
-	schema := func(s postgres.Status) func(*findings) { return func(f *findings) { f.schema(s) } }
-	for _, c := range []struct {
-		want  string
-		judge func(*findings)
+	t.Cleanup(func() { _ = listener.Close() })
+	return listener.Addr().String()
+}
+
+// The time is over before any of the silent ones has answered, and the others have not
+// waited for them.
+func TestCheck_neighbours_that_hang_end_with_a_line_and_keep_nobody_from_his(t *testing.T) {
+	t.Parallel()
+	quiet, m := silent(t), newMarket(t)
+	for name, c := range map[string]struct {
+		database, makod string
+		want            []string
 	}{
-		{"clock ok", skew(2 * time.Second)},
-		{"clock warn", skew(2*time.Second + 1)},
-		{"clock warn", skew(-30 * time.Second)},
-		{"clock fail", skew(-30*time.Second - 1)},
-		{"calendar ok", year(2033)},
-		{"calendar warn", year(2034)},
-		{"calendar warn", year(2035)},
-		{"calendar fail", year(2036)},
-		{"schema ok", schema(postgres.Status{Version: 4, Newest: 4})},
-		{"schema warn", schema(postgres.Status{Version: 3, Newest: 4, Pending: []string{"0004_x.up.sql"}})},
-		{"schema warn", schema(postgres.Status{Version: 5, Newest: 4})},
-		{"schema fail", schema(postgres.Status{Version: 4, Newest: 4, Dirty: true})},
+		"database": {"postgres://sperrd@" + quiet + "/sperrd", m.url, []string{"database fail", "oidc fail", "makod ok", "erp ok"}},
+		"makod":    {postgrestest.NewURL(t), "http://" + quiet, []string{"database ok", "transactions ok", "oidc fail", "makod fail", "erp ok"}},
 	} {
-		var out buffer
-		f := &findings{out: &out}
-		c.judge(f)
-		if diff := cmp.Diff([]string{c.want}, levels(out.String())); diff != "" || f.failed != strings.HasSuffix(c.want, "fail") {
-			t.Errorf("failed %t, finding (-want +got):\n%s", f.failed, diff)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := setup{port: 8780, database: c.database, makod: c.makod, erp: m.url}
+			var out buffer
+			p := &process{lookupEnv: lookup(nil), stdout: &out, now: time.Now, configFlag: writeConfig(t, guardedTOML(s, "http://"+quiet+"/realm"))}
+			ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
+			defer cancel()
+			begun := time.Now()
+			err := new(checkCommand).Run(ctx, p)
+			got := levels(out.String())
+			for _, want := range c.want {
+				if !slices.Contains(got, want) {
+					t.Errorf("no %s in:\n%s", want, out.String())
+				}
+			}
+			if took := time.Since(begun); err == nil || took > patience/2 {
+				t.Errorf("%v after %s; want a failure soon after the end of the time", err, took)
+			}
+		})
+	}
+}
+
+func TestCheck_database_that_is_locked_up_ends_each_look_with_a_line(t *testing.T) {
+	t.Parallel()
+	url := postgrestest.NewURL(t)
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if _, err := conn.Exec(t.Context(), "BEGIN; LOCK TABLE sperr_orders, event_outbox, webhook_rejects, api_transactions"); err != nil {
+		t.Fatal(err)
+	}
+	var out buffer
+	p := &process{lookupEnv: lookup(nil), stdout: &out, now: time.Now, configFlag: writeConfig(t, setup{port: 8780, database: url, makod: "http://127.0.0.1:1"}.toml())}
+	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
+	defer cancel()
+	if err := new(checkCommand).Run(ctx, p); err == nil {
+		t.Error("no failure")
+	}
+	got := levels(out.String())
+	for _, want := range []string{"schema ok", "queues fail", "orders fail", "outbox fail", "transactions fail", "makod fail"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no %s in:\n%s", want, out.String())
 		}
+	}
+}
+
+// The document of a configuration that cannot be used is the same everywhere but for the
+// path and the version.
+func TestCheck_JSON_document(t *testing.T) {
+	t.Parallel()
+	path := writeConfig(t, "port = 0\n")
+	code, stdout, stderr := commandIn(t, nil, "check", "--json", "--config", path)
+	if code != exitFailure || stderr != "" {
+		t.Errorf("exit code %d, %q; want 1", code, stderr)
+	}
+	got := strings.NewReplacer(path, "sperrd.toml", strconv.Quote(versionText()), `"v1.2.3"`).Replace(stdout)
+	const problem = `{
+      "level": "fail",
+      "what": "configuration",
+      "text": "sperrd.toml: %s",
+      "todo": "correct the file, sperrd.toml.example explains every key"
+    }`
+	var problems []string
+	for _, text := range []string{
+		"line 1: port: must be a whole number from 1 to 65535", "tenant: is required", "makod_url: is required",
+		"makod_api_key: is required", "database.url: is required",
+		"oidc: the section with issuer and audience is required: without it whoever reaches the port can read, confirm and cancel disconnections; allow_insecure_no_auth = true serves that way all the same",
+		"inbound_hmac_secret: is required: without it whoever reaches the port can queue a disconnection; allow_insecure_no_auth = true serves that way all the same",
+	} {
+		problems = append(problems, fmt.Sprintf(problem, text))
+	}
+	want := `{
+  "ok": false,
+  "version": "v1.2.3",
+  "findings": [
+    ` + strings.Join(problems, ",\n    ") + `
+  ]
+}
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("document (-want +got):\n%s", diff)
 	}
 }

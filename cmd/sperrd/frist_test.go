@@ -8,9 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sperrd/internal/config"
 	"sperrd/internal/postgres/postgrestest"
-	"sperrd/internal/werktag"
 )
 
 // fristTOML is a configuration that loads, with a Monday that is no Werktag, and no
@@ -157,29 +155,5 @@ func TestFrist_as_JSON_is_the_answer_of_the_route(t *testing.T) {
 	}
 	if _, body, _ := i.get(t, "/api/v1/sperr-orders/"+id); !strings.Contains(body, `"ausfuehrung_faellig_am":"2027-01-07"`) {
 		t.Errorf("the order was not counted on the configured calendar: %s", body)
-	}
-}
-
-func TestCheck_counts_the_extra_holidays_and_warns_of_idle_ones(t *testing.T) {
-	t.Parallel()
-	monday, christmas, saturday := werktag.NewDate(2026, 12, 28), werktag.NewDate(2026, 12, 25), werktag.NewDate(2026, 10, 10)
-	for _, c := range []struct {
-		days []werktag.Date
-		want string
-	}{
-		{nil, "ok    calendar       BDEW-Werktage until the end of 2035\n"},
-		{[]werktag.Date{monday}, "ok    calendar       BDEW-Werktage until the end of 2035, and 1 extra holiday\n"},
-		{
-			[]werktag.Date{monday, christmas, saturday}, "ok    calendar       BDEW-Werktage until the end of 2035, and 3 extra holidays\n" +
-				"warn  calendar       frist.extra_holidays: 2026-12-25 is no Werktag anyway: 1. Weihnachtstag (alle Länder)\n" +
-				"warn  calendar       frist.extra_holidays: 2026-10-10 is no Werktag anyway: Samstag\n",
-		},
-	} {
-		var out buffer
-		f := &findings{out: &out}
-		f.calendar(&config.Config{Frist: config.Frist{ExtraHolidays: c.days}}, time.Date(2026, time.June, 1, 0, 0, 0, 0, time.UTC))
-		if diff := cmp.Diff(c.want, out.String()); diff != "" || f.failed {
-			t.Errorf("failed %t (-want +got):\n%s", f.failed, diff)
-		}
 	}
 }

@@ -61,6 +61,25 @@ func New(o Options) *Authenticator {
 // first fetch.
 func (a *Authenticator) Keys() int { return a.keys.Load().count }
 
+// Algorithms are those with which tokens can be signed for the keys that are known, each
+// once and sorted.
+func (a *Authenticator) Algorithms() []string {
+	var names []string
+	for _, keys := range a.keys.Load().byID {
+		for _, k := range keys {
+			for _, algorithm := range k.algorithms {
+				names = append(names, string(algorithm))
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Unusable says of each key in the provider's set that is not among those known why it is
+// not: a key for encryption, or of a kind that is not accepted.
+func (a *Authenticator) Unusable() []string { return slices.Clone(a.keys.Load().unusable) }
+
 // Authenticate returns what a good access token says about its owner. A token is
 // good when a key of the provider that it names has signed it, it is meant for the
 // audience, the time is right and it is neither an ID token nor another kind. The

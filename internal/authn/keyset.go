@@ -28,8 +28,9 @@ type key struct {
 // keySet is the provider's keys by their id. Several keys may share one. It is never
 // changed once it is built; a newer one takes its place.
 type keySet struct {
-	byID  map[string][]key
-	count int
+	byID     map[string][]key
+	count    int
+	unusable []string // why each entry that was skipped was
 }
 
 // readKeySet reads a JSON Web Key Set (RFC 7517, 5). Entries are read one by one,
@@ -50,6 +51,7 @@ func readKeySet(body []byte) (*keySet, error) {
 		id, k, err := readKey(entry)
 		if err != nil {
 			skipped = err
+			set.unusable = append(set.unusable, err.Error())
 			continue
 		}
 		set.byID[id] = append(set.byID[id], k)

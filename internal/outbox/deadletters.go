@@ -20,10 +20,15 @@ type Depth struct {
 	OldestPending *time.Time // when the oldest pending event was enqueued; nil without any
 }
 
+// rowQuerier is a pool or a transaction.
+type rowQuerier interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
 // ReadDepth counts what is not delivered. It reads none of the delivered rows.
-func ReadDepth(ctx context.Context, pool *pgxpool.Pool, tenant string) (Depth, error) {
+func ReadDepth(ctx context.Context, q rowQuerier, tenant string) (Depth, error) {
 	var d Depth
-	err := pool.QueryRow(ctx, `
+	err := q.QueryRow(ctx, `
 		SELECT p.pending, d.dead, p.oldest
 		FROM (SELECT count(*) AS pending, min(created_at) AS oldest FROM event_outbox
 			WHERE tenant = $1 AND delivered_at IS NULL AND dead_lettered_at IS NULL) p,

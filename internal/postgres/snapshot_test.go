@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -33,6 +34,9 @@ func TestOldestSnapshot_names_who_holds_the_cleaning_up(t *testing.T) {
 	held, err := postgres.OldestSnapshot(t.Context(), pool)
 	if err != nil || held.Age <= 0 || !strings.Contains(held.Holder, "(nightly report)") {
 		t.Errorf("held %+v, %v; want the session of the report", held, err)
+	}
+	if want := fmt.Sprintf("SELECT pg_terminate_backend(%d)", tx.Conn().PgConn().PID()); held.End != want {
+		t.Errorf("it is ended by %q; want %q", held.End, want)
 	}
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Fatal(err)

@@ -20,10 +20,6 @@ type Status struct {
 // Status compares the schema with the files. It takes no lock and changes
 // nothing, and so may look at the database while another replica migrates it.
 func (m *Migrator) Status(ctx context.Context) (Status, error) {
-	known, err := readFiles(m.fsys)
-	if err != nil {
-		return Status{}, err
-	}
 	config, err := m.connConfig()
 	if err != nil {
 		return Status{}, err
@@ -33,6 +29,15 @@ func (m *Migrator) Status(ctx context.Context) (Status, error) {
 		return Status{}, fmt.Errorf("connect to read the schema version: %w", err)
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	return m.StatusOn(ctx, conn)
+}
+
+// StatusOn is Status over a connection to the same database that there is already.
+func (m *Migrator) StatusOn(ctx context.Context, conn *pgx.Conn) (Status, error) {
+	known, err := readFiles(m.fsys)
+	if err != nil {
+		return Status{}, err
+	}
 	version, dirty, err := readVersion(ctx, conn)
 	if err != nil {
 		return Status{}, fmt.Errorf("read the schema version: %w", err)

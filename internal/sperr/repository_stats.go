@@ -70,6 +70,11 @@ func (r *Repository) Stats(ctx context.Context, today werktag.Date) (Stats, erro
 	return r.stats(ctx, r.pool, today)
 }
 
+// StatsIn is Stats as a transaction sees the orders.
+func (r *Repository) StatsIn(ctx context.Context, tx pgx.Tx, today werktag.Date) (Stats, error) {
+	return r.stats(ctx, tx, today)
+}
+
 func (r *Repository) stats(ctx context.Context, q querier, today werktag.Date) (Stats, error) {
 	rows, err := q.Query(ctx, countOrders, r.countArgs(today))
 	if err != nil {

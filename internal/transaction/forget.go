@@ -131,3 +131,15 @@ func (s *Store) SettleAbandoned(ctx context.Context, tx pgx.Tx, at time.Time) er
 	}
 	return nil
 }
+
+// Abandoned counts the provisional answers that SettleAbandoned should have settled for
+// as long again: nobody does.
+func (s *Store) Abandoned(ctx context.Context, tx pgx.Tx, at time.Time) (n int64, err error) {
+	err = tx.QueryRow(ctx, `
+		SELECT count(*) FROM api_transactions
+		WHERE tenant = $1 AND state = 'provisional' AND created_at < $2`, s.tenant, at.Add(-2*abandonedAfter)).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count abandoned transactions: %w", err)
+	}
+	return n, nil
+}
