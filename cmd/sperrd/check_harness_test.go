@@ -71,6 +71,14 @@ func checkIn(t *testing.T, env map[string]string, toml string, args ...string) e
 	if err := decoder.Decode(&e.verdict); err != nil || decoder.More() || stderr != "" {
 		t.Fatalf("no single JSON document: %v, stderr %q\n%s", err, stderr, stdout)
 	}
+	for _, f := range e.Findings {
+		if f.Level != levelOK && f.Todo == "" {
+			t.Errorf("nothing says what to do about %+v", f)
+		}
+	}
+	if e.OK != (code == exitOK) {
+		t.Errorf("ok %t with the exit code %d", e.OK, code)
+	}
 	return e
 }
 

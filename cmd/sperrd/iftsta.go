@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"sperrd/internal/sperr"
+	"sperrd/internal/werktag"
 )
 
 // iftstaCommand groups what a human does with the outcomes that makod did not take.
@@ -17,22 +18,56 @@ type iftstaCommand struct {
 	Reset iftstaResetCommand `cmd:"" help:"Let outcomes be sent again from the first attempt on, after their cause is mended."`
 }
 
+// iftstaFilter chooses outcomes.
+type iftstaFilter struct {
+	Stuck      bool       `help:"Those whose attempts are spent."`
+	Code       string     `placeholder:"CODE" help:"Those that makod last answered with this code, such as process_not_found."`
+	LF         string     `name:"lf" placeholder:"MP-ID" help:"Those of this Lieferant."`
+	Malo       string     `placeholder:"ID" help:"Those of this Marktlokation."`
+	OrderType  sperr.Type `placeholder:"TYPE" help:"sperrung or entsperrung."`
+	FaelligBis string     `placeholder:"DATE" help:"Those whose Frist ends on this day or earlier."`
+}
+
+// filter is what was asked for; a mistyped part is a usageError.
+func (f iftstaFilter) filter() (sperr.IFTSTAFilter, error) {
+	chosen := sperr.IFTSTAFilter{Stuck: f.Stuck, Code: f.Code, LieferantID: f.LF, MaloID: f.Malo, OrderType: f.OrderType}
+	if f.FaelligBis != "" {
+		day, err := werktag.ParseDate(f.FaelligBis)
+		if err != nil {
+			return chosen, usageError{errors.New("--faellig-bis: must be a day, written YYYY-MM-DD")}
+		}
+		chosen.FaelligBis = &day
+	}
+	if err := chosen.Check(); err != nil {
+		return chosen, usageError{err}
+	}
+	return chosen, nil
+}
+
 // iftstaListCommand shows the retry queue.
 type iftstaListCommand struct {
-	Stuck bool      `help:"Only those whose attempts are spent."`
+	iftstaFilter
+	Why   bool      `help:"Print in words why each of them is not with makod."`
 	Limit lineLimit `default:"100" placeholder:"N" help:"Most outcomes to list; 100 if not given."`
 }
 
 // Run prints a line for each outstanding outcome.
 func (c iftstaListCommand) Run(ctx context.Context, p *process) error {
+	filter, err := c.filter()
+	if err != nil {
+		return err
+	}
 	q, err := p.openQueues(ctx)
 	if err != nil {
 		return err
 	}
 	defer q.pool.Close()
-	orders, more, err := q.repository.ListOutstanding(ctx, c.Stuck, int(c.Limit))
+	orders, more, err := q.repository.ListOutstanding(ctx, filter, int(c.Limit))
 	if err != nil {
 		return databaseError(err)
+	}
+	if c.Why {
+		return diagnoses(orders, more).print(q.out)
 	}
 	t := table{
 		header: "ORDER\tMALO\tPROCESS\tSTATUS\tATTEMPTS\tNEXT ATTEMPT\tFAELLIG AM\tESCALATED\tLAST ERROR", more: more,
@@ -41,6 +76,15 @@ func (c iftstaListCommand) Run(ctx context.Context, p *process) error {
 		t.rows = append(t.rows, outstandingRow(o, q.config.IFTSTA.MaxAttempts))
 	}
 	return t.print(q.out)
+}
+
+// diagnoses says of each order why its outcome is not with makod.
+func diagnoses(orders []sperr.Order, more bool) table {
+	t := table{header: "ORDER\tWHY", more: more}
+	for _, o := range orders {
+		t.rows = append(t.rows, []string{o.ID.String(), oneLine(printableText(o.IFTSTADiagnose))})
+	}
+	return t
 }
 
 func outstandingRow(o sperr.Order, maxAttempts int) []string {
@@ -68,15 +112,16 @@ func outstandingRow(o sperr.Order, maxAttempts int) []string {
 // iftstaResetCommand begins new cycles of attempts.
 type iftstaResetCommand struct {
 	Orders []string `arg:"" optional:"" name:"order-id" help:"The orders whose outcomes are sent again."`
-	Stuck  bool     `help:"Every outcome whose attempts are spent."`
-	Reason string   `placeholder:"TEXT" help:"Why; stands in the history of the order."`
+	iftstaFilter
+	DryRun bool   `help:"Show what would be reset and change nothing."`
+	Reason string `placeholder:"TEXT" help:"Why; stands in the history of the order."`
 }
 
-// Validate wants either orders or --stuck. A mistyped id stops the command before it
-// has changed anything.
+// Validate wants either orders or a filter: without one every outcome would be chosen. A
+// mistyped id stops the command before it has changed anything.
 func (c iftstaResetCommand) Validate() error {
-	if (len(c.Orders) > 0) == c.Stuck {
-		return errors.New("name either orders or --stuck")
+	if (len(c.Orders) > 0) == (c.iftstaFilter != iftstaFilter{}) {
+		return errors.New("name either orders or --stuck or another filter")
 	}
 	_, err := c.ids()
 	return err
@@ -101,13 +146,20 @@ func (c iftstaResetCommand) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return usageError{err}
 	}
+	filter, err := c.filter()
+	if err != nil {
+		return err
+	}
 	q, err := p.openQueues(ctx)
 	if err != nil {
 		return err
 	}
 	defer q.pool.Close()
-	if c.Stuck {
-		return c.resetStuck(ctx, q)
+	switch {
+	case len(ids) == 0:
+		return c.resetChosen(ctx, q, filter)
+	case c.DryRun:
+		return c.showOrders(ctx, q, ids)
 	}
 	return c.resetOrders(ctx, q, ids)
 }
@@ -133,9 +185,32 @@ func (c iftstaResetCommand) resetOrders(ctx context.Context, q *queues, ids []uu
 	return failed
 }
 
-// resetStuck prints also what was reset before an error.
-func (c iftstaResetCommand) resetStuck(ctx context.Context, q *queues) error {
-	orders, err := q.service.ResetStuck(ctx, commandActor(), c.Reason)
+// showOrders says what resetOrders would do.
+func (c iftstaResetCommand) showOrders(ctx context.Context, q *queues, ids []uuid.UUID) (failed error) {
+	for _, id := range ids {
+		order, err := q.repository.Get(ctx, id)
+		switch {
+		case errors.Is(err, sperr.ErrNotFound):
+			fmt.Fprintf(q.out, "%s  not reset: there is no such order\n", id)
+			failed = errReported
+		case err != nil:
+			return databaseError(err)
+		case !order.OutstandingIFTSTA():
+			fmt.Fprintf(q.out, "%s  not reset: %s\n", id, (&sperr.NothingToResetError{Order: order}).Reason())
+			failed = errReported
+		default:
+			fmt.Fprintf(q.out, "%s  would be reset\n", id)
+		}
+	}
+	return failed
+}
+
+// resetChosen prints also what was reset before an error.
+func (c iftstaResetCommand) resetChosen(ctx context.Context, q *queues, filter sperr.IFTSTAFilter) error {
+	if c.DryRun {
+		return showChosen(ctx, q, filter)
+	}
+	orders, err := q.service.ResetAll(ctx, commandActor(), c.Reason, filter)
 	for _, o := range orders {
 		fmt.Fprintf(q.out, "%s  reset\n", o.ID)
 	}
@@ -143,9 +218,36 @@ func (c iftstaResetCommand) resetStuck(ctx context.Context, q *queues) error {
 		return queueError(err)
 	}
 	if len(orders) == 0 {
-		fmt.Fprintln(q.out, "there is no outcome whose attempts are spent")
+		fmt.Fprintln(q.out, nothingChosen(filter))
 	}
 	return nil
+}
+
+// showChosen says what resetChosen would do.
+func showChosen(ctx context.Context, q *queues, filter sperr.IFTSTAFilter) error {
+	for shown, last := 0, uuid.Nil; ; {
+		orders, err := q.repository.Resettable(ctx, filter, last, sperr.MaxResets)
+		if err != nil {
+			return databaseError(err)
+		}
+		for _, o := range orders {
+			fmt.Fprintf(q.out, "%s  would be reset\n", o.ID)
+			last = o.ID
+		}
+		if shown += len(orders); len(orders) < sperr.MaxResets {
+			if shown == 0 {
+				fmt.Fprintln(q.out, nothingChosen(filter))
+			}
+			return nil
+		}
+	}
+}
+
+func nothingChosen(filter sperr.IFTSTAFilter) string {
+	if filter == (sperr.IFTSTAFilter{Stuck: true}) {
+		return "there is no outcome whose attempts are spent"
+	}
+	return "there is no such outcome"
 }
 
 // notReset says why an order has nothing to reset; it is empty for every other error.

@@ -69,6 +69,7 @@ type commandLine struct {
 	Check     checkCommand     `cmd:"" help:"Check the configuration and every neighbour."`
 	IFTSTA    iftstaCommand    `cmd:"" name:"iftsta" help:"List outcomes that makod did not take, or let them be sent again."`
 	Outbox    outboxCommand    `cmd:"" help:"List events that the ERP did not take, or let them be delivered again."`
+	History   historyCommand   `cmd:"" help:"Show who did what to an order."`
 	Frist     fristCommand     `cmd:"" help:"Explain Fristen day by day: from a day on, or those of an order."`
 	Retention retentionCommand `cmd:"" help:"Show or replace address and free text of closed orders that are kept for long enough."`
 	Health    healthCommand    `cmd:"" help:"Ask the service on this machine whether it is ready; for container probes."`

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/google/uuid"
+
 	"sperrd/internal/outbox"
+	"sperrd/internal/sperr"
 )
 
 // outboxCommand groups what a human does with the events that the ERP did not take.
@@ -15,14 +18,38 @@ type outboxCommand struct {
 	Requeue outboxRequeueCommand `cmd:"" help:"Let events that were given up, or that wait, go to the ERP now that it works."`
 }
 
+// eventFilter chooses events.
+type eventFilter struct {
+	Type  string `placeholder:"TYPE" help:"Those of this type, such as de.sperr.ausgefuehrt."`
+	Order string `placeholder:"ID" help:"Those of this order."`
+}
+
+// chosen is what was asked for; a mistyped id is a usageError.
+func (f eventFilter) chosen() (outbox.Chosen, error) {
+	c := outbox.Chosen{Type: f.Type}
+	if f.Order != "" {
+		id, err := parseOrderID(f.Order)
+		if err != nil {
+			return c, usageError{err}
+		}
+		c.OrderID = uuid.NullUUID{UUID: id, Valid: true}
+	}
+	return c, nil
+}
+
 // outboxListCommand shows the outbox.
 type outboxListCommand struct {
-	Dead  bool      `help:"The dead letters: events given up."`
+	Dead bool `help:"The dead letters: events given up."`
+	eventFilter
 	Limit lineLimit `default:"100" placeholder:"N" help:"Most events to list; 100 if not given."`
 }
 
 // Run prints how much there is, and a line for each event.
 func (c outboxListCommand) Run(ctx context.Context, p *process) error {
+	chosen, err := c.chosen()
+	if err != nil {
+		return err
+	}
 	q, err := p.openQueues(ctx)
 	if err != nil {
 		return err
@@ -33,7 +60,7 @@ func (c outboxListCommand) Run(ctx context.Context, p *process) error {
 		return databaseError(err)
 	}
 	events, more, err := outbox.List(ctx, q.pool, outbox.ListOptions{
-		Tenant: q.config.Tenant, DeadLetters: c.Dead, Limit: int(c.Limit),
+		Tenant: q.config.Tenant, DeadLetters: c.Dead, Limit: int(c.Limit), Chosen: chosen,
 	})
 	if err != nil {
 		return databaseError(err)
@@ -80,7 +107,9 @@ type outboxRequeueCommand struct {
 	Events  []string `arg:"" optional:"" name:"event-id" help:"The dead letters that are delivered again."`
 	All     bool     `help:"Every dead letter."`
 	Waiting bool     `help:"What waits for its next attempt, now that the ERP is back."`
-	Reason  string   `placeholder:"TEXT" help:"Why; stands in the history of the order."`
+	eventFilter
+	DryRun bool   `help:"Show what would be done and change nothing."`
+	Reason string `placeholder:"TEXT" help:"Why; stands in the history of the order."`
 }
 
 // Validate wants one of events, --all and --waiting.
@@ -99,16 +128,25 @@ func (c outboxRequeueCommand) Validate() error {
 
 // Run prints a line for each event and fails if one of them was no dead letter.
 func (c outboxRequeueCommand) Run(ctx context.Context, p *process) error {
+	chosen, err := c.chosen()
+	if err != nil {
+		return err
+	}
 	q, err := p.openQueues(ctx)
 	if err != nil {
 		return err
 	}
 	defer q.pool.Close()
 	asked := unique(c.Events)
-	moved, err := c.move(ctx, q, asked)
+	moved, err := c.move(ctx, q, sperr.EventRepair{
+		Actor: commandActor(), Reason: c.Reason, DryRun: c.DryRun, EventIDs: asked, Chosen: chosen,
+	})
 	what := "requeued"
 	if c.Waiting {
 		what = "due now"
+	}
+	if c.DryRun {
+		what = "would be " + what
 	}
 	done := make(map[string]bool, len(moved))
 	for _, e := range moved {
@@ -136,9 +174,9 @@ func (c outboxRequeueCommand) Run(ctx context.Context, p *process) error {
 }
 
 // move does what was asked for, and returns also what was done before an error.
-func (c outboxRequeueCommand) move(ctx context.Context, q *queues, asked []string) ([]outbox.Moved, error) {
+func (c outboxRequeueCommand) move(ctx context.Context, q *queues, r sperr.EventRepair) ([]outbox.Moved, error) {
 	if c.Waiting {
-		return q.service.HurryEvents(ctx, commandActor(), c.Reason, q.config.Outbox.Lease)
+		return q.service.HurryEvents(ctx, r, q.config.Outbox.Lease)
 	}
-	return q.service.RequeueEvents(ctx, commandActor(), c.Reason, asked)
+	return q.service.RequeueEvents(ctx, r)
 }

@@ -140,6 +140,19 @@ func cell(text string) string {
 	return string(runes)
 }
 
+// printableText is cell for a text that is shown whole.
+func printableText(text *string) string {
+	if text == nil {
+		return none
+	}
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) && r != '\n' {
+			return '\uFFFD'
+		}
+		return r
+	}, *text)
+}
+
 // none stands in a cell for what there is not.
 const none = "-"
 

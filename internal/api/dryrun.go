@@ -51,11 +51,16 @@ func reportOn(r *http.Request) (id uuid.UUID, dryRun bool, err error) {
 	}
 	noteOrder(r, id)
 	if dryRun {
-		e := entryOf(r.Context())
-		e.dryRun = true
-		e.add(slog.Bool(parameterDryRun, true))
+		noteDryRun(r)
 	}
 	return id, dryRun, nil
+}
+
+// noteDryRun says in the line of the request that it changes nothing.
+func noteDryRun(r *http.Request) {
+	e := entryOf(r.Context())
+	e.dryRun = true
+	e.add(slog.Bool(parameterDryRun, true))
 }
 
 // servePreview answers what a change would do. It reads, as any GET does.

@@ -55,5 +55,6 @@ func orderSchema() *jsonschema.Schema {
 		member{"updated_at", instant("last change")},
 		member{"redacted_at", nullable(instant("since when address and free text are replaced; null: they stand"))},
 		member{"iftsta_empfehlung", nullable(text("what a human can do about iftsta_last_error"))},
+		member{"iftsta_diagnose", nullable(text("why the outcome is not with makod: how its attempts stand, what makod said, what to do; null: nothing is outstanding"))},
 	)
 }

@@ -46,6 +46,7 @@ type ListOptions struct {
 	Tenant      string
 	DeadLetters bool // dead letters; otherwise what is pending
 	Limit       int  // most rows; at least 1
+	Chosen
 }
 
 // Row is an event that the ERP does not have, without its content.
@@ -65,14 +66,16 @@ type Row struct {
 // moment they became that, pending ones as they were enqueued. more tells that there
 // are others.
 func List(ctx context.Context, pool *pgxpool.Pool, o ListOptions) (list []Row, more bool, err error) {
-	where := `delivered_at IS NULL AND dead_lettered_at IS NULL ORDER BY seq`
+	where := `delivered_at IS NULL AND dead_lettered_at IS NULL` + chosen + ` ORDER BY seq`
 	if o.DeadLetters {
-		where = `dead_lettered_at IS NOT NULL ORDER BY dead_lettered_at, seq`
+		where = `dead_lettered_at IS NOT NULL` + chosen + ` ORDER BY dead_lettered_at, seq`
 	}
 	rows, err := pool.Query(ctx, `
 		SELECT event_id, ce_type AS "type", order_id, attempts, created_at,
 			first_attempt_at, next_attempt_at, dead_lettered_at, last_error
-		FROM event_outbox WHERE tenant = $1 AND `+where+` LIMIT $2`, o.Tenant, o.Limit+1)
+		FROM event_outbox WHERE tenant = @tenant AND `+where+` LIMIT @limit`, pgx.NamedArgs{
+		"tenant": o.Tenant, "limit": o.Limit + 1, "type": o.Type, "order_id": o.OrderID,
+	})
 	if err != nil {
 		return nil, false, fmt.Errorf("list the events of the outbox: %w", err)
 	}
@@ -91,7 +94,16 @@ type Selection struct {
 	Tenant   string
 	EventIDs []string // none: all
 	After    int64    // only those enqueued after this Seq
+	Chosen
 }
+
+// Chosen chooses events; empty members choose nothing away.
+type Chosen struct {
+	Type    string        // such as de.sperr.ausgefuehrt
+	OrderID uuid.NullUUID // of one order
+}
+
+const chosen = ` AND (@type = '' OR ce_type = @type) AND (@order_id::uuid IS NULL OR order_id = @order_id)`
 
 // Moved is an event that is due once more.
 type Moved struct {
@@ -113,7 +125,7 @@ func Requeue(ctx context.Context, tx pgx.Tx, s Selection) ([]Moved, error) {
 		WITH dead AS (
 			SELECT id FROM event_outbox
 			WHERE tenant = @tenant AND seq > @after AND dead_lettered_at IS NOT NULL
-			  AND (@all::bool OR event_id = ANY (@event_ids::text[]))
+			  AND (@all::bool OR event_id = ANY (@event_ids::text[]))`+chosen+`
 			ORDER BY seq LIMIT @limit FOR UPDATE),
 		moved AS (
 			UPDATE event_outbox o SET
@@ -122,6 +134,7 @@ func Requeue(ctx context.Context, tx pgx.Tx, s Selection) ([]Moved, error) {
 			RETURNING o.event_id, o.ce_type AS "type", o.order_id, o.seq)
 		SELECT * FROM moved ORDER BY seq`, pgx.NamedArgs{
 		"tenant": s.Tenant, "after": s.After, "all": len(s.EventIDs) == 0, "event_ids": s.EventIDs, "limit": MaxMoved,
+		"type": s.Type, "order_id": s.OrderID,
 	})
 }
 
@@ -134,13 +147,14 @@ func Hurry(ctx context.Context, tx pgx.Tx, s Selection, lease time.Duration) ([]
 			SELECT id FROM event_outbox
 			WHERE tenant = @tenant AND seq > @after AND delivered_at IS NULL AND dead_lettered_at IS NULL
 			  AND next_attempt_at > clock_timestamp() + @lease::interval -- now() is before claims that this one sees
+			 `+chosen+`
 			ORDER BY seq LIMIT @limit FOR UPDATE),
 		moved AS (
 			UPDATE event_outbox o SET next_attempt_at = now()
 			WHERE o.tenant = @tenant AND o.id = ANY (ARRAY(SELECT id FROM waiting))
 			RETURNING o.event_id, o.ce_type AS "type", o.order_id, o.seq)
 		SELECT * FROM moved ORDER BY seq`, pgx.NamedArgs{
-		"tenant": s.Tenant, "after": s.After, "lease": lease, "limit": MaxMoved,
+		"tenant": s.Tenant, "after": s.After, "lease": lease, "limit": MaxMoved, "type": s.Type, "order_id": s.OrderID,
 	})
 }
 

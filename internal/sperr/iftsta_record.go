@@ -29,10 +29,13 @@ func (s *Service) endClaims(ctx context.Context, attempts []attempt, wait bool) 
 		if err := s.repo.appendHistory(ctx, tx, dispatchLines(attempts, ends, sent, how.at)...); err != nil {
 			return err
 		}
-		_, err = end(attempts, ends, false, func(some []attempt) ([]ending, error) {
+		inVain, err := end(attempts, ends, false, func(some []attempt) ([]ending, error) {
 			return s.repo.recordNotDispatched(ctx, tx, some, how)
 		})
-		return err
+		if err != nil {
+			return err
+		}
+		return s.repo.appendHistory(ctx, tx, inVainLines(attempts, ends, inVain, how.at)...)
 	})
 	if err != nil {
 		return nil, err
@@ -73,6 +76,23 @@ func dispatchLines(attempts []attempt, ends []ending, sent []int, at time.Time) 
 		lines = append(lines, change{
 			order: Order{ID: a.order.ID, Status: *e.Status}, actor: actorService, action: actionIFTSTADispatched, from: *e.Status, at: at, transactionID: a.transactionID,
 			detail: map[string]any{"attempts": *e.Attempts, "iftsta_ref": a.dispatched.ref, "reconciled": a.dispatched.reconciled},
+		})
+	}
+	return lines
+}
+
+// inVainLines are the history of those attempts in vain that count and were written. makod's
+// own words stay out of it.
+func inVainLines(attempts []attempt, ends []ending, inVain []int, at time.Time) []change {
+	var lines []change
+	for _, i := range inVain {
+		a, e := attempts[i], ends[i]
+		if !e.Ended || a.inVain.giveBack {
+			continue
+		}
+		lines = append(lines, change{
+			order: Order{ID: a.order.ID, Status: *e.Status}, actor: actorService, action: actionIFTSTANotTaken, from: *e.Status, at: at, transactionID: a.transactionID,
+			detail: map[string]any{"attempt": a.order.IFTSTAAttempts, "code": a.inVain.code, "unklar": a.inVain.unklar},
 		})
 	}
 	return lines

@@ -63,8 +63,8 @@ func TestAnInsertWithTheGuidesColumnsAloneWorks(t *testing.T) {
 	if err != nil || len(page.Orders) != 1 || page.Orders[0].Status != StatusPending || page.Orders[0].Warnungen == nil {
 		t.Fatalf("List = %+v, %v", page, err)
 	}
-	if history, err := b.repo.History(t.Context(), page.Orders[0].ID); err != nil || len(history) != 0 {
-		t.Errorf("History = %v, %v; want empty", history, err)
+	if history, err := b.repo.History(t.Context(), page.Orders[0].ID); err != nil || len(history) != 1 || history[0].Actor != "sql:sperrd" || history[0].From != nil {
+		t.Errorf("History = %v, %v; want that SQL put it in", history, err)
 	}
 }
 

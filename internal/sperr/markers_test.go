@@ -126,7 +126,7 @@ func TestAResetTellsWhichCallHasAskedForIt(t *testing.T) {
 	b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 3`)
 	b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 0`) // on connections that have named a call before
 	want := []string{"iftsta_reset, " + idB + ", " + idA + ", ", "iftsta_reset, k-1, , ", "iftsta_reset, , , ", "iftsta_reset, , , "}
-	if diff := cmp.Diff(want, b.traces(t, order)[2:]); diff != "" {
+	if diff := cmp.Diff(want, b.traces(t, order)[3:]); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)
 	}
 }

@@ -33,7 +33,7 @@ func TestAnOutcomeWithAnOddColumnIsSentAndListed(t *testing.T) {
 			sent[id] = 0
 		}
 	}
-	listed, more, err := b.repo.ListOutstanding(t.Context(), false, 1000)
+	listed, more, err := b.repo.ListOutstanding(t.Context(), IFTSTAFilter{}, 1000)
 	if err != nil || more || len(listed) != len(ids)-len(oddValues) {
 		t.Errorf("%d outcomes are listed, %v, want all but those that count as dispatched", len(listed), err)
 	}
@@ -122,7 +122,7 @@ func TestAnAttemptThatIsNeverDueIsStuckAtOnce(t *testing.T) {
 				if !o.SpentIFTSTA(testMaxAttempts) || o.IFTSTAInFlight || !strings.Contains(text(o.IFTSTAEmpfehlung), "set it to now() by SQL") {
 					t.Errorf("in flight %v, advice %q", o.IFTSTAInFlight, text(o.IFTSTAEmpfehlung))
 				}
-				if stuck, _, err := b.repo.ListOutstanding(t.Context(), true, 10); err != nil || len(stuck) != 1 {
+				if stuck, _, err := b.repo.ListOutstanding(t.Context(), IFTSTAFilter{Stuck: true}, 10); err != nil || len(stuck) != 1 {
 					t.Errorf("%d are stuck, %v", len(stuck), err)
 				}
 				if stats, err := b.repo.Stats(t.Context(), statsDay); err != nil || stats.IFTSTAStuck != 1 {
@@ -132,7 +132,7 @@ func TestAnAttemptThatIsNeverDueIsStuckAtOnce(t *testing.T) {
 				if n, _, _, _ := b.ausstehend(t, id); n != 1 {
 					t.Errorf("announced %d times", n)
 				}
-				if reset, err := b.service.ResetStuck(t.Context(), "operator", ""); err != nil || len(reset) != 1 {
+				if reset, err := b.service.ResetAll(t.Context(), "operator", "", IFTSTAFilter{Stuck: true}); err != nil || len(reset) != 1 {
 					t.Errorf("%d are reset, %v", len(reset), err)
 				}
 				drain(t, b.worker())

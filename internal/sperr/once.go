@@ -65,6 +65,8 @@ type Result struct {
 	Advice string // what the reporter should consider, may be empty
 	// Receipt is what became of a market event.
 	Receipt Receipt
+	// Reset are the orders whose outcomes are sent again, see ResetSome.
+	Reset []Order
 
 	// Answered is the answer that is kept for a call with an Attempt, and that alone is
 	// what the caller may be told. It also stands beside the error of a refusal.

@@ -171,6 +171,10 @@ type Order struct {
 	// makod did not take. It is derived, not stored.
 	IFTSTAEmpfehlung *string `db:"-" json:"iftsta_empfehlung"`
 
+	// IFTSTADiagnose says why the outcome is not with makod: how its attempts stand, what
+	// makod said, what to do. It is derived, not stored.
+	IFTSTADiagnose *string `db:"-" json:"iftsta_diagnose"`
+
 	// OddValues are the values, by their columns, that only SQL can make and nothing above
 	// can show; nil: there are none.
 	OddValues map[string]string `db:"odd_values" json:"-"`

@@ -57,6 +57,7 @@ func (r *Repository) scanOrder(row pgx.CollectableRow) (Order, error) {
 func (r *Repository) derive(o *Order) {
 	o.warn(o.oddWarnings()...)
 	o.IFTSTAEmpfehlung = iftstaEmpfehlung(*o, r.maxAttempts)
+	o.IFTSTADiagnose = iftstaDiagnose(*o, r.maxAttempts)
 }
 
 // many runs a query for orders with all orderColumns.

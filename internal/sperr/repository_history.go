@@ -32,6 +32,7 @@ const (
 	actionFailed           = "failed"
 	actionCancelled        = "cancelled"
 	actionIFTSTADispatched = "iftsta_dispatched"
+	actionIFTSTANotTaken   = "iftsta_not_taken"
 	actionStornierung      = "stornierung_received"
 	actionAnotherPending   = "another_order_pending"
 
@@ -41,7 +42,7 @@ const (
 	actionEventHurried            = "event_hurried"
 	actionRedacted                = "redacted"
 
-	// iftsta_reset is written by the trigger on the table.
+	// iftsta_reset and changed_by_sql are written by triggers on the table.
 )
 
 // change is a line to be written. detail holds no market text, no field note and

@@ -10,8 +10,8 @@ import (
 	"sperrd/internal/transaction"
 )
 
-// maxResets bounds what one transaction resets.
-const maxResets = 500
+// MaxResets is how many outcomes one transaction resets, at most.
+const MaxResets = 500
 
 // as tells the trigger that writes the history of a reset who asked for it, why and in
 // which call, until tx ends.
@@ -41,40 +41,59 @@ func (r *Repository) reset(ctx context.Context, tx pgx.Tx, id uuid.UUID) (bool, 
 	return tag.RowsAffected() > 0, nil
 }
 
-// resetStuck does the same for orders whose attempts are spent, at most maxResets of those
-// with an id above after, in its order. What it returns has no more than the columns named.
-func (r *Repository) resetStuck(ctx context.Context, tx pgx.Tx, after uuid.UUID) ([]Order, error) {
+// resetSome does the same for those that a filter chooses, at most limit of those with an
+// id above after, in its order. What it returns has no more than the columns named.
+func (r *Repository) resetSome(ctx context.Context, tx pgx.Tx, f IFTSTAFilter, after uuid.UUID, limit int) ([]Order, error) {
+	where, args := f.where(r.maxAttempts)
+	args["tenant"], args["after"], args["limit"] = r.tenant, after, limit
 	rows, err := tx.Query(ctx, `
-		WITH stuck AS (
+		WITH chosen AS (
 			SELECT id FROM sperr_orders
-			WHERE tenant = @tenant AND id > @after AND `+outstanding+` AND `+spent+`
+			WHERE tenant = @tenant AND id > @after AND `+where+`
 			ORDER BY id LIMIT @limit
 			FOR NO KEY UPDATE -- waits: the scanner locks the spent ones while it announces them
 		), reset AS (
-			UPDATE sperr_orders SET iftsta_attempts = 0 WHERE tenant = @tenant AND id = ANY (ARRAY(SELECT id FROM stuck))
+			UPDATE sperr_orders SET iftsta_attempts = 0 WHERE tenant = @tenant AND id = ANY (ARRAY(SELECT id FROM chosen))
 			RETURNING id, tenant, malo_id, process_id, status, iftsta_resets
 		)
-		SELECT * FROM reset ORDER BY id`,
-		pgx.NamedArgs{"tenant": r.tenant, "after": after, "max_attempts": r.maxAttempts, "limit": maxResets})
+		SELECT * FROM reset ORDER BY id`, args)
 	if err != nil {
-		return nil, fmt.Errorf("reset stuck outcomes: %w", err)
+		return nil, fmt.Errorf("reset outcomes: %w", err)
 	}
 	orders, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[Order])
 	if err != nil {
-		return nil, fmt.Errorf("reset stuck outcomes: %w", err)
+		return nil, fmt.Errorf("reset outcomes: %w", err)
 	}
 	return orders, nil
 }
 
-// ListOutstanding reads the orders whose Lieferant does not know the outcome, those
-// whose Frist ends first before the others; with stuck, only those whose attempts are
-// spent. more tells that there are others beyond limit.
-func (r *Repository) ListOutstanding(ctx context.Context, stuck bool, limit int) (orders []Order, more bool, err error) {
+// Resettable reads what resetSome would reset, in its order, with the same columns.
+func (r *Repository) Resettable(ctx context.Context, f IFTSTAFilter, after uuid.UUID, limit int) ([]Order, error) {
+	where, args := f.where(r.maxAttempts)
+	args["tenant"], args["after"], args["limit"] = r.tenant, after, limit
+	rows, err := r.pool.Query(ctx, `
+		SELECT id, tenant, malo_id, process_id, status, iftsta_resets FROM sperr_orders
+		WHERE tenant = @tenant AND id > @after AND `+where+` ORDER BY id LIMIT @limit`, args)
+	if err != nil {
+		return nil, fmt.Errorf("find outcomes to reset: %w", err)
+	}
+	orders, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[Order])
+	if err != nil {
+		return nil, fmt.Errorf("find outcomes to reset: %w", err)
+	}
+	return orders, nil
+}
+
+// ListOutstanding reads the orders whose Lieferant does not know the outcome and that f
+// chooses, those whose Frist ends first before the others. more tells that there are others
+// beyond limit.
+func (r *Repository) ListOutstanding(ctx context.Context, f IFTSTAFilter, limit int) (orders []Order, more bool, err error) {
+	where, args := f.where(r.maxAttempts)
+	args["tenant"], args["limit"] = r.tenant, limit+1
 	orders, err = r.many(ctx, r.pool, `
 		SELECT `+orderColumns+` FROM sperr_orders
-		WHERE tenant = @tenant AND `+outstanding+` AND (NOT @stuck::boolean OR `+spent+`)
-		ORDER BY iftsta_faellig_am NULLS LAST, id LIMIT @limit`,
-		pgx.NamedArgs{"tenant": r.tenant, "stuck": stuck, "max_attempts": r.maxAttempts, "limit": limit + 1})
+		WHERE tenant = @tenant AND `+where+`
+		ORDER BY iftsta_faellig_am NULLS LAST, id LIMIT @limit`, args)
 	if err != nil {
 		return nil, false, fmt.Errorf("list outstanding outcomes: %w", err)
 	}

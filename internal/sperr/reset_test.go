@@ -121,7 +121,7 @@ func TestWhoCallsOffAResetOfManyStopsIt(t *testing.T) {
 	b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 8`)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if orders, err := b.service.ResetStuck(ctx, "cli:anna", ""); !errors.Is(err, context.Canceled) || len(orders) != 0 {
+	if orders, err := b.service.ResetAll(ctx, "cli:anna", "", IFTSTAFilter{Stuck: true}); !errors.Is(err, context.Canceled) || len(orders) != 0 {
 		t.Errorf("%d orders were reset, %v", len(orders), err)
 	}
 }
@@ -129,29 +129,29 @@ func TestWhoCallsOffAResetOfManyStopsIt(t *testing.T) {
 func TestTheStuckOnesAreResetTogether(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	ids := b.backlog(t, maxResets+4)
+	ids := b.backlog(t, MaxResets+4)
 	b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 8`)
 	b.exec(t, `UPDATE sperr_orders SET iftsta_attempts = 7 WHERE id = $1`, ids[0])
 	b.exec(t, `UPDATE sperr_orders SET iftsta_in_flight = true, iftsta_next_attempt_at = now() + interval '1 minute' WHERE id = $1`, ids[1]) // on its way
-	orders, err := b.service.ResetStuck(t.Context(), "cli:anna", "makod is mended")
-	if err != nil || len(orders) != maxResets+2 {
-		t.Fatalf("%d orders were reset, %v; want %d", len(orders), err, maxResets+2)
+	orders, err := b.service.ResetAll(t.Context(), "cli:anna", "makod is mended", IFTSTAFilter{Stuck: true})
+	if err != nil || len(orders) != MaxResets+2 {
+		t.Fatalf("%d orders were reset, %v; want %d", len(orders), err, MaxResets+2)
 	}
 	history, err := b.repo.History(t.Context(), ids[2])
-	if err != nil || len(history) != 1 || history[0].Actor != "cli:anna" {
+	if err != nil || len(history) != 2 || history[1].Actor != "cli:anna" {
 		t.Fatalf("history = %+v, %v", history, err)
 	}
-	if diff := cmp.Diff(`{"reset": 1, "reason": "makod is mended", "attempts": 8}`, string(history[0].Detail)); diff != "" {
+	if diff := cmp.Diff(`{"reset": 1, "reason": "makod is mended", "attempts": 8}`, string(history[1].Detail)); diff != "" {
 		t.Errorf("history:\n%s", diff)
 	}
-	if stuck, _, err := b.repo.ListOutstanding(t.Context(), true, 10); err != nil || len(stuck) != 0 {
+	if stuck, _, err := b.repo.ListOutstanding(t.Context(), IFTSTAFilter{Stuck: true}, 10); err != nil || len(stuck) != 0 {
 		t.Errorf("stuck are %d, %v; want none, since the last attempt is on its way", len(stuck), err)
 	}
 	b.due(t)
-	if stuck, more, err := b.repo.ListOutstanding(t.Context(), true, 10); err != nil || len(stuck) != 1 || stuck[0].ID != ids[1] || more {
+	if stuck, more, err := b.repo.ListOutstanding(t.Context(), IFTSTAFilter{Stuck: true}, 10); err != nil || len(stuck) != 1 || stuck[0].ID != ids[1] || more {
 		t.Errorf("stuck are %d, %v; want the one whose sender has died", len(stuck), err)
 	}
-	if all, more, err := b.repo.ListOutstanding(t.Context(), false, 10); err != nil || len(all) != 10 || !more {
+	if all, more, err := b.repo.ListOutstanding(t.Context(), IFTSTAFilter{}, 10); err != nil || len(all) != 10 || !more {
 		t.Errorf("outstanding are %d, more %v, %v", len(all), more, err)
 	}
 }
@@ -195,7 +195,7 @@ func TestAResetOfTheStuckWaitsForWhoAnnouncesThem(t *testing.T) {
 	}
 	done := make(chan error)
 	go func() {
-		orders, err := b.service.ResetStuck(t.Context(), "cli:anna", "")
+		orders, err := b.service.ResetAll(t.Context(), "cli:anna", "", IFTSTAFilter{Stuck: true})
 		if err == nil && len(orders) != 1 {
 			err = errors.New("nothing was reset")
 		}

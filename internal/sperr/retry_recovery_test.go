@@ -44,10 +44,10 @@ func TestAProcessKilledBetweenSendAndRecordIsReconciled(t *testing.T) {
 		t.Errorf("the Lieferant got %d IFTSTA, want 1", n)
 	}
 	history, err := b.repo.History(t.Context(), id)
-	if err != nil || len(history) != 1 {
+	if err != nil || len(history) != 2 {
 		t.Fatalf("history = %+v, %v", history, err)
 	}
-	if diff := cmp.Diff(`{"attempts": 2, "iftsta_ref": "`+text(got.ProcessID)+`", "reconciled": true}`, string(history[0].Detail)); diff != "" {
+	if diff := cmp.Diff(`{"attempts": 2, "iftsta_ref": "`+text(got.ProcessID)+`", "reconciled": true}`, string(history[1].Detail)); diff != "" {
 		t.Errorf("history:\n%s", diff)
 	}
 }
@@ -286,6 +286,7 @@ func TestAnOrderThatIsGoneIsNotWaitedFor(t *testing.T) {
 	b.backlog(t, 1)
 	w := b.worker()
 	c := oneClaim(t, w)
+	b.forgetHistory(t)
 	b.exec(t, `DELETE FROM sperr_orders`)
 	if later := w.record(t.Context(), []attempt{w.send(t.Context(), c)}); len(later) != 0 {
 		t.Errorf("%d results of a deleted order come later", len(later))

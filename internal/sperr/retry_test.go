@@ -86,7 +86,7 @@ func TestTheRetryWorkerSendsTheSameCommandAgain(t *testing.T) {
 	if len(sent) != 2 || string(sent[0].Body) != string(sent[1].Body) {
 		t.Errorf("%d requests; want the same command twice", len(sent))
 	}
-	if diff := cmp.Diff([]string{"created", "executed", "iftsta_dispatched"}, b.actions(t, order.ID)); diff != "" {
+	if diff := cmp.Diff([]string{"created", "executed", "iftsta_not_taken", "iftsta_dispatched"}, b.actions(t, order.ID)); diff != "" {
 		t.Errorf("history:\n%s", diff)
 	}
 	drain(t, b.worker())

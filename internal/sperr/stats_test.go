@@ -81,6 +81,7 @@ func TestTotalsFollowEveryChangeOfAnOrder(t *testing.T) {
 	t.Parallel()
 	pool := postgrestest.New(t)
 	b, other := newBenchOn(t, pool, testTenant), newBenchOn(t, pool, otherTenant)
+	b.forgetHistory(t)
 	b.exec(t, insertOrder, testTenant, "pending", nil)
 	const set = `UPDATE sperr_orders SET `
 	for _, step := range []struct {
@@ -171,6 +172,7 @@ func TestAFoldLeavesOneRowForEachStatusAndVerdict(t *testing.T) {
 		b.exec(t, insertOrder, testTenant, "cancelled", nil)
 		b.exec(t, insertOrder, otherTenant, "failed", nil)
 	}
+	b.forgetHistory(t)
 	b.exec(t, `DELETE FROM sperr_orders WHERE status = 'cancelled'`)
 	b.exec(t, insertOrder, testTenant, "failed", nil)
 	if err := fold(t.Context(), b); err != nil {
