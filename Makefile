@@ -28,7 +28,7 @@ GO_BUILD := go build -buildvcs=false
 
 .PHONY: help
 help: ## Show this list
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: run
 run: build ## Start sperrd with everything around it on this machine (SANDBOX_FLAGS=...)
@@ -47,6 +47,11 @@ build: go ## Build bin/sperrd and bin/sandbox, statically linked
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## Run golangci-lint (built into bin/ at the first call)
 	$(GOLANGCI_LINT) run ./...
+
+# Needs npx, which CI does without: the tests hold the document to the service.
+.PHONY: openapi-lint
+openapi-lint: ## Lint the OpenAPI document with a public linter (needs npx)
+	REDOCLY_TELEMETRY=off npx --yes @redocly/cli@2.77.0 lint --config .redocly.yaml internal/api/openapi.yaml
 
 .PHONY: fmt
 fmt: $(GOLANGCI_LINT) ## Format all Go files with gofumpt

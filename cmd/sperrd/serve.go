@@ -196,7 +196,7 @@ func (s *service) parts() (*http.Server, loops, error) {
 	}
 	orders := sperr.NewService(s.pool, repository, s.makod, options)
 	handler := api.NewHandler(api.Options{
-		Tenant: s.config.Tenant, Service: orders, Repository: repository, Verifier: s.verifier,
+		Version: versionText(), Tenant: s.config.Tenant, Service: orders, Repository: repository, Verifier: s.verifier,
 		Authenticator: s.authenticator, Authorizer: s.authorizer,
 		MCP: s.newMCP(repository), MCPKey: s.config.MCP.APIKey.Reveal(), MCPParallel: mcpParallel(s.config.Database.PoolSize),
 		IdempotencyRetention: s.config.Idempotency.Retention, IdempotencyRequired: s.config.Idempotency.Required,

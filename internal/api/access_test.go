@@ -52,7 +52,7 @@ type claims = map[string]any
 // in the table and a place here.
 var openRoutes = []string{
 	"POST /webhook", "GET /health/live", "HEAD /health/live", "GET /health/ready", "HEAD /health/ready",
-	"GET /metrics", "HEAD /metrics",
+	"GET /openapi.json", "HEAD /openapi.json", "GET /docs", "HEAD /docs", "GET /docs/{asset}", "HEAD /docs/{asset}", "GET /metrics", "HEAD /metrics",
 }
 
 // routed is what the router serves, as method and pattern.

@@ -12,6 +12,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"sperrd/internal/authn"
@@ -24,6 +25,8 @@ import (
 // Options are the parts that the handlers call. All but Verifier, Authenticator, MCPKey,
 // Metrics, Tracing and Warnings are required.
 type Options struct {
+	// Version is the one of the service, for its description.
+	Version string
 	// Tenant is the deployment's own.
 	Tenant     string
 	Service    *sperr.Service
@@ -65,7 +68,9 @@ type server struct {
 	large   chan []byte // see readBody
 	mcp     turns
 	reports turns
-	origins *http.CrossOriginProtection
+	// document is the description of the routes, made when it is first asked for.
+	document func() ([]byte, error)
+	origins  *http.CrossOriginProtection
 }
 
 // NewHandler serves every route of the table. The handler is safe for concurrent
@@ -76,11 +81,12 @@ func NewHandler(o Options) http.Handler {
 
 func newServer(o Options) *server {
 	s := &server{
-		Options: o,
-		large:   make(chan []byte, largeBodies),
-		origins: http.NewCrossOriginProtection(),
-		mcp:     turns{of: "messages of MCP", free: make(chan struct{}, max(o.MCPParallel, 1)), wait: databaseTimeout, answer: mcpAnswerWithin},
-		reports: turns{of: "reports", free: make(chan struct{}, 1), wait: databaseTimeout},
+		Options:  o,
+		document: sync.OnceValues(func() ([]byte, error) { return openAPIJSON(o.Version) }),
+		large:    make(chan []byte, largeBodies),
+		origins:  http.NewCrossOriginProtection(),
+		mcp:      turns{of: "messages of MCP", free: make(chan struct{}, max(o.MCPParallel, 1)), wait: databaseTimeout, answer: mcpAnswerWithin},
+		reports:  turns{of: "reports", free: make(chan struct{}, 1), wait: databaseTimeout},
 	}
 	for range largeBodies {
 		s.large <- nil // allocated when first needed

@@ -60,3 +60,12 @@ func Cell(text string) string { return cell(text) }
 
 // MaxRoute is how many orders a CSV has at most.
 const MaxRoute = maxRoute
+
+// ProblemCodes are the codes of problems with the status of each.
+func ProblemCodes() map[string]int {
+	codes := map[string]int{internal.code: internal.status}
+	for _, k := range kinds {
+		codes[k.code] = k.status
+	}
+	return codes
+}

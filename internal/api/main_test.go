@@ -65,8 +65,9 @@ type settings struct {
 
 func newBench(t *testing.T, changes ...func(*settings)) *bench {
 	t.Helper()
-	b := &bench{log: &logBuffer{}, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
-	t.Cleanup(b.http.CloseIdleConnections)
+	transport := &http.Transport{MaxIdleConnsPerHost: 64}
+	b := &bench{log: &logBuffer{}, http: &http.Client{}}
+	t.Cleanup(transport.CloseIdleConnections)
 	logger := slog.New(slog.NewJSONHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	clock := func() time.Time { return now }
 	verifier, err := webhook.NewVerifier([]string{secret}, clock)
@@ -110,9 +111,15 @@ func newBench(t *testing.T, changes ...func(*settings)) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if set.options.MCP == nil {
+	ownMCP := set.options.MCP != nil
+	if !ownMCP {
 		set.options.MCP = mcpserver.NewHandler(mcpserver.Options{Repository: set.options.Repository, Now: clock, Version: "test", Logger: logger})
 	}
+	foreign := []string{"/"} // what a test serves in place of the table
+	if ownMCP {
+		foreign = append(foreign, "/mcp")
+	}
+	b.http.Transport = validated{base: transport, fault: t.Errorf, foreign: foreign}
 	b.url = serve(t, set.handler(set.options), logger, set.server)
 	return b
 }

@@ -52,6 +52,7 @@ var onceRoutes = map[string]onceRoute{
 	"POST " + orders + "/{id}/iftsta/reset": {
 		http.StatusNoContent, `{"reason":"angelegt"}`, `{"reason":"\u0000"}`, "invalid_report", "reason",
 	},
+	"POST " + orders + "/iftsta/reset":  {http.StatusOK, `{"reason":"repariert","stuck":true}`, `{"reason":"\u0000","stuck":true}`, "invalid_report", "reason"},
 	"POST " + rejects + "/{id}/replay":  {http.StatusCreated, `{"reason":"URL berichtigt"}`, `{"reason":"\u0000"}`, "invalid_report", "reason"},
 	"POST " + rejects + "/{id}/dismiss": {http.StatusNoContent, `{"reason":"doppelt"}`, `{"reason":" "}`, "invalid_report", "reason"},
 }
@@ -77,6 +78,9 @@ func eachOnceRoute(t *testing.T, b *bench, test func(t *testing.T, r onceRoute, 
 			}, func() string {
 				n++
 				switch {
+				case r.Pattern == orders+"/iftsta/reset":
+					b.outstanding(t, maloOf(n))
+					return r.Pattern
 				case !strings.Contains(r.Pattern, "{id}"):
 					return r.Pattern
 				case strings.HasPrefix(r.Pattern, rejects):

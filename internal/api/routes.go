@@ -46,6 +46,7 @@ func (s *server) table() []route {
 		{http.MethodPut, ordersPath + "/{id}/cancel", needs(actionCancel), once(s.readCancel)},
 		{http.MethodPost, ordersPath + "/{id}/iftsta/reset", needs(actionExecute), once(s.readResetIFTSTA)},
 
+		{http.MethodPost, resetsPath, needs(actionExecute), once(s.readResets)},
 		{http.MethodGet, pruefschrittePath, needs(actionRead), reads(s.handlePruefschritte)},
 
 		{http.MethodGet, rejectsPath, needs(actionRead), reads(s.handleRejects)},
@@ -62,6 +63,9 @@ func (s *server) table() []route {
 		{http.MethodGet, "/health/live", openFor("an orchestrator has no token, and it learns nothing but that the process runs"), reads(s.handleLive)},
 		{http.MethodGet, "/health/ready", openFor("a load balancer has no token, and it learns whether to send requests here, and what is open to everybody anyway"), reads(s.handleReady)},
 		{http.MethodGet, metricsPath, openFor("a Prometheus has no token, and it learns how much there is and of whom nothing"), reads(s.handleMetrics)},
+		{http.MethodGet, openAPIPath, openFor("who writes a client has no token yet, and it learns what the source tells"), reads(s.handleOpenAPI)},
+		{http.MethodGet, docsPath, openFor("it shows the document before"), reads(s.handleDocs)},
+		{http.MethodGet, docsPath + "/{asset}", openFor("the page loads it"), reads(s.handleDocsAsset)},
 	}
 }
 

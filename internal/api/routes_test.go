@@ -71,6 +71,11 @@ func TestTable_says_who_may_call_each_route(t *testing.T) {
 		"GET /api/v1/fristen":             "read-sperr-order",
 
 		"POST " + orders + "/{id}/iftsta/reset": "execute-sperr-order",
+		"POST " + orders + "/iftsta/reset":      "execute-sperr-order",
+
+		"GET /openapi.json": "",
+		"GET /docs":         "",
+		"GET /docs/{asset}": "",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
