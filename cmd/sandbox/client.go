@@ -18,6 +18,8 @@ import (
 
 const ordersPath = "/api/v1/sperr-orders"
 
+const resetsPath = ordersPath + "/iftsta/reset"
+
 // client is an outside consumer of sperrd's REST interface: it shares no code with
 // the service, so that a mistake there shows here.
 type client struct {

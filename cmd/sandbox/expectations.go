@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -91,15 +92,20 @@ type historyLine struct {
 	TransactionID string    `json:"transaction_id"` // of the call; empty: none
 }
 
-// tellHistory tells what happened to an order, and expects that it was this.
+// tellHistory tells what happened to an order, and expects that it was this. How often it
+// happened one after another, as attempts do, is told alone.
 func (s *story) tellHistory(ctx context.Context, o order, actions ...string) {
 	var said, got []string
+	times := 1
 	for _, line := range read[[]historyLine](s, s.fetch(ctx, o.path("/history"))) {
-		if line.Action == "iftsta_not_taken" { // as often as makod was asked in vain, which times decide
+		text := line.Action + " by " + line.Actor
+		if last := len(got) - 1; last >= 0 && got[last] == line.Action {
+			times++
+			said[last] = fmt.Sprintf("%d times %s", times, text)
 			continue
 		}
-		said = append(said, line.Action+" by "+line.Actor)
-		got = append(got, line.Action)
+		times = 1
+		said, got = append(said, text), append(got, line.Action)
 	}
 	s.expect(slices.Equal(got, actions), "the history of the order has %s", strings.Join(said, ", "))
 	s.note("its history: %s", strings.Join(said, ", "))

@@ -77,10 +77,33 @@ func (s *story) theAttemptsAreSpent(ctx context.Context) {
 	}
 	s.note("in makod somebody opens the process again")
 	s.try(s.market.makod.SetState(*s.late.ProcessID, makodtest.StateValidationPassed))
-	s.call(ctx, http.StatusNoContent, http.MethodPost, s.late.path("/iftsta/reset"), fields{"reason": "Prozess in makod wieder offen"})
+	s.whatIsStuckIsReset(ctx)
 	s.late = s.dispatched(ctx, s.late)
 	s.lieferantKnows(s.late, "Z37", "Z14", "A07")
-	s.tellHistory(ctx, s.late, "created", "ausfuehrung_ueberfaellig", "executed", "iftsta_ausstehend", "iftsta_reset", "iftsta_dispatched")
+	s.tellHistory(ctx, s.late, "created", "ausfuehrung_ueberfaellig", "executed", "iftsta_not_taken", "iftsta_ausstehend", "iftsta_reset", "iftsta_dispatched")
+}
+
+// resets is the answer to a reset of many outcomes.
+type resets struct {
+	DryRun bool `json:"dry_run"`
+	Count  int  `json:"count"`
+}
+
+// whatIsStuckIsReset asks why the late order is stuck, and resets what waits for the same
+// reason: first it looks which orders those are.
+func (s *story) whatIsStuckIsReset(ctx context.Context) {
+	lines := s.operate(ctx, "iftsta", "list", "--stuck", "--malo", s.late.MaloID, "--why")
+	s.expect(len(lines) == 2 && strings.HasPrefix(lines[1], s.late.ID.String()), "the stuck order is listed as %q", lines)
+	if s.done() {
+		return
+	}
+	s.note("%s", lines[1])
+	chosen := fields{"stuck": true, "malo_id": s.late.MaloID, "reason": "Prozess in makod wieder offen"}
+	for _, query := range []string{"?dry_run=true", ""} {
+		got := read[resets](s, s.ask(ctx, http.StatusOK, request{http.MethodPost, resetsPath + query, chosen, newIdentifiers()}))
+		s.expect(got == resets{query != "", 1}, "the reset of what is stuck is %+v", got)
+		s.note("dry_run %t, count %d", got.DryRun, got.Count)
+	}
 }
 
 func (s *story) theERPRecovers(ctx context.Context) {

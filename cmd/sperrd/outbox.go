@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -20,13 +21,14 @@ type outboxCommand struct {
 
 // eventFilter chooses events.
 type eventFilter struct {
-	Type  string `placeholder:"TYPE" help:"Those of this type, such as de.sperr.ausgefuehrt."`
-	Order string `placeholder:"ID" help:"Those of this order."`
+	Type   string     `placeholder:"TYPE" help:"Those of this type, such as de.sperr.ausgefuehrt."`
+	Order  string     `placeholder:"ID" help:"Those of this order."`
+	Before *time.Time `placeholder:"TIME" help:"Those written before a moment, such as 2026-09-04T12:00:00Z."`
 }
 
 // chosen is what was asked for; a mistyped id is a usageError.
 func (f eventFilter) chosen() (outbox.Chosen, error) {
-	c := outbox.Chosen{Type: f.Type}
+	c := outbox.Chosen{Type: f.Type, Before: f.Before}
 	if f.Order != "" {
 		id, err := parseOrderID(f.Order)
 		if err != nil {
@@ -105,14 +107,14 @@ func eventTable(events []outbox.Row, dead, more bool) table {
 // outboxRequeueCommand lets events go to the ERP now.
 type outboxRequeueCommand struct {
 	Events  []string `arg:"" optional:"" name:"event-id" help:"The dead letters that are delivered again."`
-	All     bool     `help:"Every dead letter."`
+	All     bool     `help:"Every dead letter. A filter alone chooses among them too."`
 	Waiting bool     `help:"What waits for its next attempt, now that the ERP is back."`
 	eventFilter
 	DryRun bool   `help:"Show what would be done and change nothing."`
 	Reason string `placeholder:"TEXT" help:"Why; stands in the history of the order."`
 }
 
-// Validate wants one of events, --all and --waiting.
+// Validate wants one of events, --all and --waiting, or else a filter of dead letters.
 func (c outboxRequeueCommand) Validate() error {
 	named := 0
 	for _, given := range []bool{len(c.Events) > 0, c.All, c.Waiting} {
@@ -120,8 +122,8 @@ func (c outboxRequeueCommand) Validate() error {
 			named++
 		}
 	}
-	if named != 1 {
-		return errors.New("name either events, --all or --waiting")
+	if named > 1 || named == 0 && c.eventFilter == (eventFilter{}) {
+		return errors.New("name either events, --all, --waiting or a filter")
 	}
 	return nil
 }
@@ -160,6 +162,8 @@ func (c outboxRequeueCommand) Run(ctx context.Context, p *process) error {
 	case len(moved) > 0:
 	case c.Waiting:
 		fmt.Fprintln(q.out, "no event waits for longer than a lease")
+	case c.eventFilter != (eventFilter{}) && len(asked) == 0:
+		fmt.Fprintln(q.out, "there is no such dead letter")
 	case c.All:
 		fmt.Fprintln(q.out, "there is no dead letter")
 	}

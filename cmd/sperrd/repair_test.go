@@ -82,9 +82,13 @@ func TestOutbox_filters_choose_and_a_dry_run_changes_nothing(t *testing.T) {
 	}{
 		{"requeue --all --dry-run", []string{"dead-1 would be requeued: de.sperr.storniert of order " + queueID(1), "dead-2 would be requeued: de.sperr.storniert of order " + queueID(1)}},
 		{"requeue dead-2 --dry-run", []string{"dead-2 would be requeued: de.sperr.storniert of order " + queueID(1)}},
-		{"requeue --all --type de.sperr.ausgefuehrt --dry-run", []string{"there is no dead letter"}},
-		{"requeue --all --order " + queueID(2) + " --dry-run", []string{"there is no dead letter"}},
-		{"requeue --all --order " + queueID(2), []string{"there is no dead letter"}},
+		{"requeue --type de.sperr.storniert --dry-run", []string{"dead-1 would be requeued: de.sperr.storniert of order " + queueID(1), "dead-2 would be requeued: de.sperr.storniert of order " + queueID(1)}},
+		{"requeue --before 2026-09-03T08:00:01Z --dry-run", []string{"dead-1 would be requeued: de.sperr.storniert of order " + queueID(1), "dead-2 would be requeued: de.sperr.storniert of order " + queueID(1)}},
+		{"requeue --waiting --before 2026-09-03T08:00:00Z --dry-run", []string{"no event waits for longer than a lease"}},
+		{"requeue --before 2026-09-03T08:00:00Z", []string{"there is no such dead letter"}},
+		{"requeue --all --type de.sperr.ausgefuehrt --dry-run", []string{"there is no such dead letter"}},
+		{"requeue --all --order " + queueID(2) + " --dry-run", []string{"there is no such dead letter"}},
+		{"requeue --order " + queueID(2), []string{"there is no such dead letter"}},
 	} {
 		code, stdout, stderr := command(t, toml, append([]string{"outbox"}, strings.Fields(c.args)...)...)
 		if code != exitOK {
@@ -95,13 +99,15 @@ func TestOutbox_filters_choose_and_a_dry_run_changes_nothing(t *testing.T) {
 	if dead := query(t, url, `SELECT event_id FROM event_outbox WHERE dead_lettered_at IS NOT NULL AND tenant = '`+tenant+`' ORDER BY 1`); len(dead) != 2 {
 		t.Errorf("dead letters %v", dead)
 	}
-	for args, lines := range map[string]int{"list --dead --type de.sperr.storniert": 4, "list --dead --type x": 2, "list --order " + queueID(1): 4, "list --order " + queueID(2): 2} {
+	for args, lines := range map[string]int{"list --dead --type de.sperr.storniert": 4, "list --dead --type x": 2, "list --before 2026-09-03T08:00:00Z": 2, "list --before 2026-09-03T08:00:01Z": 4, "list --order " + queueID(1): 4, "list --order " + queueID(2): 2} {
 		if _, stdout, _ := command(t, toml, append([]string{"outbox"}, strings.Fields(args)...)...); strings.Count(stdout, "\n") != lines {
 			t.Errorf("outbox %s: want %d lines\n%s", args, lines, stdout)
 		}
 	}
-	if code, _, _ := command(t, toml, "outbox", "list", "--order", "x"); code != exitUsage {
-		t.Errorf("a mistyped order: exit code %d", code)
+	for _, args := range []string{"list --order x", "list --before gestern", "requeue", "requeue --dry-run", "requeue --all --waiting"} {
+		if code, _, stderr := command(t, toml, append([]string{"outbox"}, strings.Fields(args)...)...); code != exitUsage {
+			t.Errorf("outbox %s: exit code %d, %s", args, code, stderr)
+		}
 	}
 }
 

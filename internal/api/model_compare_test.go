@@ -102,8 +102,8 @@ func (s *modelSequence) rows() map[string]modelRow {
 			COALESCE(iftsta_transaktion::text, ''), sperrversuche, iftsta_attempts, iftsta_dispatched_at IS NOT NULL, iftsta_unklar,
 			ARRAY(SELECT concat_ws('|', ce_type, COALESCE(envelope->>'referenceid', ''), COALESCE(envelope->>'transactionid', ''))
 				FROM event_outbox e WHERE e.order_id = o.id ORDER BY seq),
-			ARRAY(SELECT concat_ws('|', action, CASE WHEN action = 'iftsta_dispatched' THEN '' ELSE COALESCE(transaction_id, '') END)
-				FROM sperr_order_history h WHERE h.order_id = o.id AND action NOT IN ('another_order_pending', 'iftsta_not_taken') -- what others do beside it
+			ARRAY(SELECT concat_ws('|', action, CASE WHEN action IN ('iftsta_dispatched', 'iftsta_not_taken') THEN '' ELSE COALESCE(transaction_id, '') END)
+				FROM sperr_order_history h WHERE h.order_id = o.id AND action <> 'another_order_pending' -- what others do beside it
 				ORDER BY id)
 		FROM sperr_orders o WHERE tenant = $1`, s.tenant)
 	if err != nil {

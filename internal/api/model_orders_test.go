@@ -138,21 +138,25 @@ func (m *model) change(c modelCall, v modelVerdict) modelExpected {
 func (m *model) send(o *modelOrder, fault, db string) bool {
 	before := o.unclear
 	o.sends++
+	inVain := func() bool {
+		o.history = append(o.history, modelLine{"iftsta_not_taken", ""})
+		return false
+	}
 	switch fault {
 	case makodDown:
 		o.unclear = true
-		return false
+		return inVain()
 	case makodRefuses:
-		return false
+		return inVain()
 	}
 	accepted := !o.applied || m.modern || before && o.status == "executed" // the last: it must have been ours
 	o.applied = true
 	if fault == makodSwallows {
 		o.unclear = true
-		return false
+		return inVain()
 	}
 	if !accepted {
-		return false
+		return inVain()
 	}
 	if db == dbDispatch {
 		o.unclear = true

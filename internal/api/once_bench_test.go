@@ -127,7 +127,7 @@ func (b *bench) traces(t *testing.T) traces {
 	err := b.pool.QueryRow(t.Context(), `SELECT
 		(SELECT COALESCE(string_agg(status, ' ' ORDER BY status), '') FROM sperr_orders),
 		(SELECT COALESCE(sum(sperrversuche), 0) FROM sperr_orders),
-		(SELECT COALESCE(string_agg(action, ' ' ORDER BY id), '') FROM sperr_order_history WHERE action <> 'iftsta_not_taken'),
+		(SELECT COALESCE(string_agg(action, ' ' ORDER BY id), '') FROM sperr_order_history),
 		(SELECT COALESCE(string_agg(replace(ce_type, 'de.sperr.', ''), ' ' ORDER BY seq), '') FROM event_outbox),
 		(SELECT count(*) FROM webhook_rejects WHERE settlement IS NOT NULL),
 		(SELECT count(*) FROM api_transactions), (SELECT count(*) FROM api_transaction_attempts)`).

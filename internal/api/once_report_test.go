@@ -50,7 +50,7 @@ func TestExecute_that_was_202_stays_202_when_makod_has_the_outcome(t *testing.T)
 				t.Errorf("order %+v, want it dispatched", o)
 			}
 			b.wantTraces(t, traces{
-				Orders: "executed", History: "created executed iftsta_dispatched", Events: "auftrag.eingegangen ausgefuehrt",
+				Orders: "executed", History: "created executed iftsta_not_taken iftsta_dispatched", Events: "auftrag.eingegangen ausgefuehrt",
 				IFTSTA: 1, Commands: 2, Records: 1, Calls: 3,
 			})
 			if ids := b.makod.RepeatedTransactionIDs(); len(ids) != 0 {

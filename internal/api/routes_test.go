@@ -121,6 +121,7 @@ func TestRouter_names_the_methods_a_path_takes(t *testing.T) {
 		{"POST", orders + id + "/execute", "PUT"},
 		{"GET", orders + id + "/cancel", "PUT"},
 		{"PUT", orders + id + "/iftsta/reset", "POST"},
+		{"GET", orders + "/iftsta/reset", "POST"},
 		{"POST", "/health/live", "GET, HEAD"},
 		{"POST", rejects + id, "GET, HEAD"},
 		{"GET", rejects + id + "/replay", "POST"},

@@ -74,7 +74,7 @@ func List(ctx context.Context, pool *pgxpool.Pool, o ListOptions) (list []Row, m
 		SELECT event_id, ce_type AS "type", order_id, attempts, created_at,
 			first_attempt_at, next_attempt_at, dead_lettered_at, last_error
 		FROM event_outbox WHERE tenant = @tenant AND `+where+` LIMIT @limit`, pgx.NamedArgs{
-		"tenant": o.Tenant, "limit": o.Limit + 1, "type": o.Type, "order_id": o.OrderID,
+		"tenant": o.Tenant, "limit": o.Limit + 1, "type": o.Type, "order_id": o.OrderID, "before": o.Before,
 	})
 	if err != nil {
 		return nil, false, fmt.Errorf("list the events of the outbox: %w", err)
@@ -101,9 +101,11 @@ type Selection struct {
 type Chosen struct {
 	Type    string        // such as de.sperr.ausgefuehrt
 	OrderID uuid.NullUUID // of one order
+	Before  *time.Time    // enqueued before
 }
 
-const chosen = ` AND (@type = '' OR ce_type = @type) AND (@order_id::uuid IS NULL OR order_id = @order_id)`
+const chosen = ` AND (@type = '' OR ce_type = @type) AND (@order_id::uuid IS NULL OR order_id = @order_id)
+	AND (@before::timestamptz IS NULL OR created_at < @before)`
 
 // Moved is an event that is due once more.
 type Moved struct {
@@ -134,7 +136,7 @@ func Requeue(ctx context.Context, tx pgx.Tx, s Selection) ([]Moved, error) {
 			RETURNING o.event_id, o.ce_type AS "type", o.order_id, o.seq)
 		SELECT * FROM moved ORDER BY seq`, pgx.NamedArgs{
 		"tenant": s.Tenant, "after": s.After, "all": len(s.EventIDs) == 0, "event_ids": s.EventIDs, "limit": MaxMoved,
-		"type": s.Type, "order_id": s.OrderID,
+		"type": s.Type, "order_id": s.OrderID, "before": s.Before,
 	})
 }
 
@@ -154,7 +156,7 @@ func Hurry(ctx context.Context, tx pgx.Tx, s Selection, lease time.Duration) ([]
 			WHERE o.tenant = @tenant AND o.id = ANY (ARRAY(SELECT id FROM waiting))
 			RETURNING o.event_id, o.ce_type AS "type", o.order_id, o.seq)
 		SELECT * FROM moved ORDER BY seq`, pgx.NamedArgs{
-		"tenant": s.Tenant, "after": s.After, "lease": lease, "limit": MaxMoved, "type": s.Type, "order_id": s.OrderID,
+		"tenant": s.Tenant, "after": s.After, "lease": lease, "limit": MaxMoved, "type": s.Type, "order_id": s.OrderID, "before": s.Before,
 	})
 }
 
