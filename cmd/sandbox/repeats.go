@@ -23,7 +23,7 @@ func (s *story) reportsComeTwice(ctx context.Context) {
 		{"versuch.gescheitert", visit.first(), visit.id},
 		{"ausgefuehrt", outcome.first(), outcome.id},
 	})
-	s.tellHistory(ctx, s.repeated, "created", "sperrversuch_failed", "executed", "iftsta_dispatched")
+	s.tellHistory(ctx, s.repeated, "created", "sperrversuch_failed", "executed", "iftsta_not_taken", "iftsta_dispatched")
 	s.anOrderIsMadeAgain(ctx)
 }
 
