@@ -1,25 +1,27 @@
 -- The trace that a change belongs to is kept with it, and what of closed orders was
 -- replaced because it was kept for long enough.
 
--- In full at once, and with patience, as in 0009.
-DO $$
+-- Takes tables in full at once, as in 0005, and with patience, as in 0009: for this file and
+-- those that follow.
+CREATE FUNCTION sperrd_lock_tables(VARIADIC tables TEXT[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     until TIMESTAMPTZ := clock_timestamp() + interval '30 seconds';
 BEGIN
     PERFORM set_config('lock_timeout', '2s', true);
     LOOP
         BEGIN
-            LOCK TABLE sperr_orders, webhook_rejects, event_outbox IN ACCESS EXCLUSIVE MODE;
+            EXECUTE 'LOCK TABLE ' || array_to_string(tables, ', ') || ' IN ACCESS EXCLUSIVE MODE';
             RETURN;
         EXCEPTION WHEN lock_not_available THEN
             IF clock_timestamp() > until THEN
                 RAISE lock_not_available USING MESSAGE =
-                    'somebody reads sperr_orders, webhook_rejects or event_outbox for long: end that transaction, then start again';
+                    'somebody reads ' || array_to_string(tables, ' or ') || ' for long: end that transaction, then start again';
             END IF;
         END;
         PERFORM pg_sleep(1);
     END LOOP;
 END $$;
+SELECT sperrd_lock_tables('sperr_orders', 'webhook_rejects', 'event_outbox');
 
 ALTER TABLE sperr_orders
     ADD COLUMN traceparent           TEXT,          -- W3C, of the request that brought the order

@@ -1,22 +1,5 @@
 -- As on the way up.
-DO $$
-DECLARE
-    until TIMESTAMPTZ := clock_timestamp() + interval '30 seconds';
-BEGIN
-    PERFORM set_config('lock_timeout', '2s', true);
-    LOOP
-        BEGIN
-            LOCK TABLE sperr_orders, sperr_order_totals IN ACCESS EXCLUSIVE MODE;
-            RETURN;
-        EXCEPTION WHEN lock_not_available THEN
-            IF clock_timestamp() > until THEN
-                RAISE lock_not_available USING MESSAGE =
-                    'somebody reads sperr_orders or sperr_order_totals for long: end that transaction, then start again';
-            END IF;
-        END;
-        PERFORM pg_sleep(1);
-    END LOOP;
-END $$;
+SELECT sperrd_lock_tables('sperr_orders', 'sperr_order_totals');
 DROP INDEX sperr_orders_pending_counts;
 CREATE INDEX sperr_orders_pending_counts ON sperr_orders
     (tenant, ausfuehrung_am, fruehestens_am, ausfuehrung_faellig_am, vorlauffrist_eingehalten)

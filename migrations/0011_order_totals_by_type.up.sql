@@ -1,24 +1,6 @@
 -- Orders are counted by status and type.
 
--- In full at once, and with patience, as in 0009.
-DO $$
-DECLARE
-    until TIMESTAMPTZ := clock_timestamp() + interval '30 seconds';
-BEGIN
-    PERFORM set_config('lock_timeout', '2s', true);
-    LOOP
-        BEGIN
-            LOCK TABLE sperr_orders, sperr_order_totals IN ACCESS EXCLUSIVE MODE;
-            RETURN;
-        EXCEPTION WHEN lock_not_available THEN
-            IF clock_timestamp() > until THEN
-                RAISE lock_not_available USING MESSAGE =
-                    'somebody reads sperr_orders or sperr_order_totals for long: end that transaction, then start again';
-            END IF;
-        END;
-        PERFORM pg_sleep(1);
-    END LOOP;
-END $$;
+SELECT sperrd_lock_tables('sperr_orders', 'sperr_order_totals');
 
 -- The sum of n is kept for each type too. Under the lock nobody closes an order, so that
 -- the totals can be counted anew.

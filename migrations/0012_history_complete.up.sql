@@ -1,24 +1,6 @@
 -- No change of an order is without its line in the history.
 
--- In full at once, and with patience, as in 0009.
-DO $$
-DECLARE
-    until TIMESTAMPTZ := clock_timestamp() + interval '30 seconds';
-BEGIN
-    PERFORM set_config('lock_timeout', '2s', true);
-    LOOP
-        BEGIN
-            LOCK TABLE sperr_orders, sperr_order_history IN ACCESS EXCLUSIVE MODE;
-            RETURN;
-        EXCEPTION WHEN lock_not_available THEN
-            IF clock_timestamp() > until THEN
-                RAISE lock_not_available USING MESSAGE =
-                    'somebody reads sperr_orders or sperr_order_history for long: end that transaction, then start again';
-            END IF;
-        END;
-        PERFORM pg_sleep(1);
-    END LOOP;
-END $$;
+SELECT sperrd_lock_tables('sperr_orders', 'sperr_order_history');
 
 -- The transaction that wrote the line, also where it was a replica of an earlier version.
 -- NULL: written before this column.
