@@ -125,7 +125,7 @@ func TestTotalsAreSetUpBesideOneWhoReadsAndThenWrites(t *testing.T) {
 func (b *bench) awaitLockWaits(t *testing.T, n int) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
-	for column[int](t, b.pool, `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'sperr_orders'::regclass`)[0] < n {
+	for column[int](t, b.pool, `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'sperr_orders'::regclass AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)[0] < n {
 		if time.Now().After(deadline) {
 			t.Fatalf("fewer than %d sessions wait for a lock on the orders", n)
 		}
