@@ -68,6 +68,8 @@ type server struct {
 	large   chan []byte // see readBody
 	mcp     turns
 	reports turns
+	// maxRoute is how many orders one CSV has at most.
+	maxRoute int
 	// document is the description of the routes, made when it is first asked for.
 	document func() ([]byte, error)
 	origins  *http.CrossOriginProtection
@@ -84,9 +86,9 @@ func newServer(o Options) *server {
 		Options:  o,
 		document: sync.OnceValues(func() ([]byte, error) { return openAPIJSON(o.Version) }),
 		large:    make(chan []byte, largeBodies),
-		origins:  http.NewCrossOriginProtection(),
-		mcp:      turns{of: "messages of MCP", free: make(chan struct{}, max(o.MCPParallel, 1)), wait: databaseTimeout, answer: mcpAnswerWithin},
-		reports:  turns{of: "reports", free: make(chan struct{}, 1), wait: databaseTimeout},
+		origins:  http.NewCrossOriginProtection(), maxRoute: maxRoute,
+		mcp:     turns{of: "messages of MCP", free: make(chan struct{}, max(o.MCPParallel, 1)), wait: databaseTimeout, answer: mcpAnswerWithin},
+		reports: turns{of: "reports", free: make(chan struct{}, 1), wait: databaseTimeout},
 	}
 	for range largeBodies {
 		s.large <- nil // allocated when first needed

@@ -68,13 +68,13 @@ func (s *server) route(r *http.Request, form csvForm, filter sperr.Filter) ([]by
 	defer end()
 	ctx, cancel := bounded(r)
 	defer cancel()
-	filter.Limit = maxRoute
+	filter.Limit = s.maxRoute
 	orders, whole, err := s.Repository.Route(ctx, filter)
 	if err != nil {
 		return nil, err
 	}
 	if !whole {
-		return nil, fieldFault(errInvalidParameter, "due", fmt.Sprintf("names more than %d orders, too many for one CSV: take application/json, page by page", maxRoute))
+		return nil, fieldFault(errInvalidParameter, "due", fmt.Sprintf("names more than %d orders, too many for one CSV: take application/json, page by page", s.maxRoute))
 	}
 	return form.encode(orders)
 }

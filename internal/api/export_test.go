@@ -58,8 +58,12 @@ func Wrap(o Options, h http.HandlerFunc) http.Handler {
 // Cell is what stands in a CSV for text.
 func Cell(text string) string { return cell(text) }
 
-// MaxRoute is how many orders a CSV has at most.
-const MaxRoute = maxRoute
+// NewShortRouteHandler is NewHandler with another bound for the orders of a CSV.
+func NewShortRouteHandler(o Options, maxRoute int) http.Handler {
+	s := newServer(o)
+	s.maxRoute = maxRoute
+	return s.router()
+}
 
 // ProblemCodes are the codes of problems with the status of each.
 func ProblemCodes() map[string]int {
