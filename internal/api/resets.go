@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"github.com/google/uuid"
@@ -28,8 +29,55 @@ type resetOrder struct {
 	Status    sperr.Status `json:"status"`
 }
 
-// readResets reads which outcomes are sent again. What limit and after are against a rule
-// is a fault of the body; a filter is the service's to judge.
+// resetsBody is the body of a reset of many.
+type resetsBody struct {
+	Stuck       bool       `json:"stuck"`
+	Code        string     `json:"code"`
+	LieferantID string     `json:"lf_mp_id"`
+	MaloID      string     `json:"malo_id"`
+	OrderType   sperr.Type `json:"order_type"`
+	FaelligBis  *string    `json:"faellig_bis"`
+	After       *string    `json:"after"`
+	Limit       *int       `json:"limit"`
+	Reason      string     `json:"reason"`
+}
+
+// request is what the body asks for. What it chooses is the service's to judge.
+func (b resetsBody) request() (sperr.ResetRequest, error) {
+	request := sperr.ResetRequest{Limit: sperr.MaxResets, Reason: b.Reason, Filter: sperr.IFTSTAFilter{
+		Stuck: b.Stuck, Code: b.Code, LieferantID: b.LieferantID, MaloID: b.MaloID, OrderType: b.OrderType,
+	}}
+	invalid := &sperr.ValidationError{Subject: sperr.SubjectReport}
+	fault := func(field, reason string) {
+		invalid.Fields = append(invalid.Fields, sperr.FieldError{Field: field, Reason: reason})
+	}
+	if b.FaelligBis != nil {
+		day, err := werktag.ParseDate(*b.FaelligBis)
+		if err != nil {
+			fault("faellig_bis", "must be a day, written YYYY-MM-DD")
+		}
+		request.Filter.FaelligBis = &day
+	}
+	if b.After != nil {
+		id, ok := parseUUID(*b.After)
+		if !ok {
+			fault("after", "must be the next of an earlier answer")
+		}
+		request.After = id
+	}
+	if b.Limit != nil {
+		request.Limit = *b.Limit
+		if request.Limit < 1 || request.Limit > sperr.MaxResets {
+			fault("limit", fmt.Sprintf("must be 1 to %d", sperr.MaxResets))
+		}
+	}
+	if len(invalid.Fields) > 0 {
+		return sperr.ResetRequest{}, invalid
+	}
+	return request, nil
+}
+
+// readResets reads which outcomes are sent again.
 func (s *server) readResets(r *http.Request) (change, error) {
 	p, err := readParameters(r, parameterDryRun)
 	if err != nil {
@@ -42,47 +90,14 @@ func (s *server) readResets(r *http.Request) (change, error) {
 	if dryRun {
 		noteDryRun(r)
 	}
-	var body struct {
-		Stuck       bool       `json:"stuck"`
-		Code        string     `json:"code"`
-		LieferantID string     `json:"lf_mp_id"`
-		MaloID      string     `json:"malo_id"`
-		OrderType   sperr.Type `json:"order_type"`
-		FaelligBis  *string    `json:"faellig_bis"`
-		After       *string    `json:"after"`
-		Limit       *int       `json:"limit"`
-		Reason      string     `json:"reason"`
-	}
+	var body resetsBody
 	raw, err := s.decode(r, &body)
 	if err != nil {
 		return change{}, err
 	}
-	request := sperr.ResetRequest{Limit: sperr.MaxResets, Reason: body.Reason, Filter: sperr.IFTSTAFilter{
-		Stuck: body.Stuck, Code: body.Code, LieferantID: body.LieferantID, MaloID: body.MaloID, OrderType: body.OrderType,
-	}}
-	invalid := &sperr.ValidationError{Subject: sperr.SubjectReport}
-	if body.FaelligBis != nil {
-		day, err := werktag.ParseDate(*body.FaelligBis)
-		if err != nil {
-			invalid.Fields = append(invalid.Fields, sperr.FieldError{Field: "faellig_bis", Reason: "must be a day, written YYYY-MM-DD"})
-		}
-		request.Filter.FaelligBis = &day
-	}
-	if body.After != nil {
-		id, ok := parseUUID(*body.After)
-		if !ok {
-			invalid.Fields = append(invalid.Fields, sperr.FieldError{Field: "after", Reason: "must be the next of an earlier answer"})
-		}
-		request.After = id
-	}
-	if body.Limit != nil {
-		request.Limit = *body.Limit
-		if request.Limit < 1 || request.Limit > sperr.MaxResets {
-			invalid.Fields = append(invalid.Fields, sperr.FieldError{Field: "limit", Reason: "must be 1 to 500"})
-		}
-	}
-	if len(invalid.Fields) > 0 {
-		return change{}, invalid
+	request, err := body.request()
+	if err != nil {
+		return change{}, err
 	}
 	c := change{
 		body: raw,
