@@ -68,7 +68,41 @@ func (v validated) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := holds(r, response, body); err != nil {
 		v.fault("%s %s: %d is not what openapi.yaml describes: %v\n%.600s", r.Method, r.URL.Path, response.StatusCode, err, body)
 	}
+	if response.StatusCode/100 == 2 {
+		if err := taken(r); err != nil {
+			v.fault("%s %s: %d although openapi.yaml does not describe the request: %v", r.Method, r.URL.Path, response.StatusCode, err)
+		}
+	}
 	return response, nil
+}
+
+// taken compares a request that was answered well with what a client may send by the
+// description.
+func taken(r *http.Request) error {
+	if r.GetBody == nil || r.URL.Query().Get("dry_run") == "true" { // which is asked about what lacks something
+		return nil
+	}
+	router, err := describedRouter()
+	if err != nil {
+		return err
+	}
+	body, err := r.GetBody()
+	if err != nil {
+		return err
+	}
+	sent, err := io.ReadAll(body)
+	if err != nil || len(bytes.TrimPrefix(sent, []byte("\ufeff"))) != len(sent) || len(sent) == 0 {
+		return err // one byte order mark is ignored, and no client is told to send it
+	}
+	asked := r.Clone(r.Context())
+	asked.URL.Scheme, asked.URL.Host, asked.Host = "", "", ""
+	asked.Body = io.NopCloser(bytes.NewReader(sent))
+	route, parameters, err := router.FindRoute(asked)
+	if err != nil || route.Operation.RequestBody == nil {
+		return err
+	}
+	input := &openapi3filter.RequestValidationInput{Request: asked, PathParams: parameters, Route: route}
+	return openapi3filter.ValidateRequestBody(r.Context(), input, route.Operation.RequestBody.Value)
 }
 
 type failing struct{ err error }
