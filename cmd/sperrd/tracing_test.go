@@ -96,10 +96,11 @@ func executeIn(t *testing.T, i *instance, id, traceparent string) int {
 	return answer.StatusCode
 }
 
-// tracedOrder is an order whose event names a trace.
+// tracedOrder is an order whose event names a trace. Its window is open for long, so that
+// the scanner has nothing to announce.
 func (n *neighbourhood) tracedOrder(t *testing.T, i *instance, malo string) string {
 	t.Helper()
-	event := n.sperrauftrag(t, malo, map[string]any{"fruehestens_am": "20260831"})
+	event := n.sperrauftrag(t, malo, map[string]any{"fruehestens_am": "20350601"})
 	return n.queued(t, i, []byte(strings.Replace(string(event), "{", `{"traceparent":"`+inboundParent+`",`, 1)))
 }
 

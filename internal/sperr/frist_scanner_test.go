@@ -382,3 +382,19 @@ func TestALastAttemptWhoseSenderDiedIsAnnouncedAsSpent(t *testing.T) {
 		t.Errorf("in flight %v, advice %q", got.IFTSTAInFlight, text(got.IFTSTAEmpfehlung))
 	}
 }
+
+func TestAnAnnouncementIsInTheTraceOfItsOrder(t *testing.T) {
+	t.Parallel()
+	const arrival, report = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	b := newBench(t)
+	overdue, uninformed := b.overdue(t, 2), b.backlog(t, 2)
+	b.exec(t, `UPDATE sperr_orders SET traceparent = $1, abschluss_traceparent = CASE WHEN status <> 'pending' THEN $2 END, iftsta_faellig_am = '2026-09-01'`, arrival, report)
+	b.exec(t, `UPDATE sperr_orders SET traceparent = E'\\x01rubbish', abschluss_traceparent = 'rubbish' WHERE id = ANY ($1)`, []uuid.UUID{overdue[1], uninformed[1]})
+	b.scanAll(t)
+	for id, want := range map[uuid.UUID]string{overdue[0]: arrival, overdue[1]: "", uninformed[0]: report, uninformed[1]: ""} {
+		got := column[string](t, b.pool, `SELECT COALESCE(traceparent, '') || ' ' || COALESCE(envelope ->> 'traceparent', '') FROM event_outbox WHERE order_id = $1`, id)
+		if len(got) != 1 || got[0] != want+" "+want {
+			t.Errorf("event in the traces %q, want %q", got, want)
+		}
+	}
+}

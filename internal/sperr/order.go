@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"sperrd/internal/telemetry"
 	"sperrd/internal/transaction"
 	"sperrd/internal/werktag"
 )
@@ -218,12 +219,15 @@ func (o Order) reference(logicalID *string) string {
 	return text(o.EventID)
 }
 
-// lastTrace is the trace that the order was last left in by a request; nil: in none.
+// lastTrace is the trace that the order was last left in by a request; nil: in none, or in
+// one that only SQL can have written.
 func (o Order) lastTrace() *string {
-	if o.AbschlussTraceparent != nil {
-		return o.AbschlussTraceparent
+	for _, kept := range []*string{o.AbschlussTraceparent, o.Traceparent} {
+		if telemetry.Kept(kept).IsValid() {
+			return kept
+		}
 	}
-	return o.Traceparent
+	return nil
 }
 
 // RequestedDate is the day the Lieferant asked for: DTM+203, else DTM+469.

@@ -16,7 +16,7 @@ const maxAnnounced = 500
 // announcedColumns are what both announcements are made of. They are few, and a day is
 // read only where it is one: an odd row must not keep the others from being announced.
 const announcedColumns = `id, tenant, malo_id, lf_mp_id, status, process_id, iftsta_attempts, iftsta_last_error, iftsta_resets,
-	event_id, erstellt_transaktion, abschluss_transaktion`
+	event_id, erstellt_transaktion, abschluss_transaktion, traceparent, abschluss_traceparent`
 
 // stampUeberfaellig marks pending orders whose execution window is over on day today, and
 // returns them: each once, whoever else looks. An order that is being closed is passed
