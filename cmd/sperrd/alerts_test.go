@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/VictoriaMetrics/metricsql"
-	"go.yaml.in/yaml/v4"
+	"github.com/goccy/go-yaml"
 
 	"sperrd/internal/outbox/erptest"
 	"sperrd/internal/postgres/postgrestest"

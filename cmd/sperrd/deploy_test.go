@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"go.yaml.in/yaml/v4"
+	"github.com/goccy/go-yaml"
 
 	"sperrd/internal/config"
 )

@@ -12,7 +12,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"sync"
 	"time"
 
 	"sperrd/internal/authn"
@@ -71,7 +70,7 @@ type server struct {
 	// maxRoute is how many orders one CSV has at most.
 	maxRoute int
 	// document is the description of the routes, made when it is first asked for.
-	document func() ([]byte, error)
+	document func() (static, error)
 	origins  *http.CrossOriginProtection
 }
 
@@ -84,7 +83,7 @@ func NewHandler(o Options) http.Handler {
 func newServer(o Options) *server {
 	s := &server{
 		Options:  o,
-		document: sync.OnceValues(func() ([]byte, error) { return openAPIJSON(o.Version) }),
+		document: openAPIDocument(o.Version),
 		large:    make(chan []byte, largeBodies),
 		origins:  http.NewCrossOriginProtection(), maxRoute: maxRoute,
 		mcp:     turns{of: "messages of MCP", free: make(chan struct{}, max(o.MCPParallel, 1)), wait: databaseTimeout, answer: mcpAnswerWithin},

@@ -65,9 +65,7 @@ type settings struct {
 
 func newBench(t *testing.T, changes ...func(*settings)) *bench {
 	t.Helper()
-	transport := &http.Transport{MaxIdleConnsPerHost: 64}
-	b := &bench{log: &logBuffer{}, http: &http.Client{}}
-	t.Cleanup(transport.CloseIdleConnections)
+	b := &bench{log: &logBuffer{}}
 	logger := slog.New(slog.NewJSONHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	clock := func() time.Time { return now }
 	verifier, err := webhook.NewVerifier([]string{secret}, clock)
@@ -119,7 +117,7 @@ func newBench(t *testing.T, changes ...func(*settings)) *bench {
 	if ownMCP {
 		foreign = append(foreign, "/mcp")
 	}
-	b.http.Transport = validated{base: transport, fault: t.Errorf, foreign: foreign}
+	b.http = newClient(t, 64, foreign...)
 	b.url = serve(t, set.handler(set.options), logger, set.server)
 	return b
 }

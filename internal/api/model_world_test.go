@@ -95,8 +95,7 @@ func newModelWorld(t *testing.T) *modelWorld {
 	t.Cleanup(makodLine.Close)
 	w.makodURL = makodLine.URL
 	w.url = serve(t, http.HandlerFunc(w.front), slog.New(slog.DiscardHandler), func(*http.Server) {})
-	w.http = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
-	t.Cleanup(w.http.CloseIdleConnections)
+	w.http = newClient(t, 16)
 	return w
 }
 

@@ -1,10 +1,8 @@
 package api_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,133 +10,28 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/openapi3filter"
-	"github.com/getkin/kin-openapi/routers"
-	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"github.com/google/go-cmp/cmp"
 
 	"sperrd/internal/api"
 )
 
-// described is the description as a client loads it, and what finds an operation in it.
-var described = sync.OnceValues(func() (*openapi3.T, error) {
-	openapi3filter.RegisterBodyDecoder("text/csv", openapi3filter.FileBodyDecoder)
-	openapi3filter.RegisterBodyDecoder("text/html", openapi3filter.FileBodyDecoder)
-	openapi3filter.RegisterBodyDecoder("text/css", openapi3filter.FileBodyDecoder)
-	openapi3filter.RegisterBodyDecoder("application/javascript", openapi3filter.FileBodyDecoder)
-	openapi3filter.RegisterBodyDecoder("text/event-stream", openapi3filter.FileBodyDecoder)
-	openapi3filter.RegisterBodyDecoder("image/png", openapi3filter.FileBodyDecoder)
-	document, err := openapi3.NewLoader().LoadFromFile("openapi.yaml")
+// parsed is the description as kin-openapi reads it.
+var parsed = sync.OnceValues(func() (*openapi3.T, error) {
+	c, err := described()
+	if err != nil {
+		return nil, err
+	}
+	document, err := openapi3.NewLoader().LoadFromData(c.raw)
 	if err != nil {
 		return nil, err
 	}
 	return document, document.Validate(context.Background())
 })
 
-var describedRouter = sync.OnceValues(func() (routers.Router, error) {
-	document, err := described()
-	if err != nil {
-		return nil, err
-	}
-	return gorillamux.NewRouter(document)
-})
-
-// validated sends requests and holds every answer to the description. A test cannot forget
-// it: the client of the bench is this.
-type validated struct {
-	base  http.RoundTripper
-	fault func(format string, args ...any)
-	// foreign are paths that the test serves itself.
-	foreign []string
-}
-
-// RoundTrip implements http.RoundTripper.
-func (v validated) RoundTrip(r *http.Request) (*http.Response, error) {
-	response, err := v.base.RoundTrip(r)
-	if err != nil || r.Method == http.MethodHead || response.Header.Get("X-Request-Id") == "" || slices.Contains(v.foreign, r.URL.Path) {
-		return response, err
-	}
-	body, err := io.ReadAll(response.Body)
-	response.Body.Close()
-	response.Body = io.NopCloser(bytes.NewReader(body))
-	if err != nil { // cut on purpose
-		response.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{err}))
-		return response, nil
-	}
-	if err := holds(r, response, body); err != nil {
-		v.fault("%s %s: %d is not what openapi.yaml describes: %v\n%.600s", r.Method, r.URL.Path, response.StatusCode, err, body)
-	}
-	if response.StatusCode/100 == 2 {
-		if err := taken(r); err != nil {
-			v.fault("%s %s: %d although openapi.yaml does not describe the request: %v", r.Method, r.URL.Path, response.StatusCode, err)
-		}
-	}
-	return response, nil
-}
-
-// taken compares a request that was answered well with what a client may send by the
-// description.
-func taken(r *http.Request) error {
-	if r.GetBody == nil || r.URL.Query().Get("dry_run") == "true" { // which is asked about what lacks something
-		return nil
-	}
-	router, err := describedRouter()
-	if err != nil {
-		return err
-	}
-	body, err := r.GetBody()
-	if err != nil {
-		return err
-	}
-	sent, err := io.ReadAll(body)
-	if err != nil || len(bytes.TrimPrefix(sent, []byte("\ufeff"))) != len(sent) || len(sent) == 0 {
-		return err // one byte order mark is ignored, and no client is told to send it
-	}
-	asked := r.Clone(r.Context())
-	asked.URL.Scheme, asked.URL.Host, asked.Host = "", "", ""
-	asked.Body = io.NopCloser(bytes.NewReader(sent))
-	route, parameters, err := router.FindRoute(asked)
-	if err != nil || route.Operation.RequestBody == nil {
-		return err
-	}
-	input := &openapi3filter.RequestValidationInput{Request: asked, PathParams: parameters, Route: route}
-	return openapi3filter.ValidateRequestBody(r.Context(), input, route.Operation.RequestBody.Value)
-}
-
-type failing struct{ err error }
-
-func (f failing) Read([]byte) (int, error) { return 0, f.err }
-
-// holds compares an answer with the operation that it answers. Where there is no such
-// operation, it must be the problem that says so.
-func holds(r *http.Request, response *http.Response, body []byte) error {
-	router, err := describedRouter()
-	if err != nil {
-		return err
-	}
-	asked := r.Clone(r.Context())
-	asked.URL.Scheme, asked.URL.Host, asked.Host = "", "", ""
-	route, parameters, err := router.FindRoute(asked)
-	if err != nil {
-		if response.StatusCode != http.StatusNotFound && response.StatusCode != http.StatusMethodNotAllowed && response.StatusCode != http.StatusBadRequest {
-			return err
-		}
-		return nil
-	}
-	if response.StatusCode == http.StatusMethodNotAllowed {
-		return nil // of a path that the router of the description reads in another way
-	}
-	return openapi3filter.ValidateResponse(r.Context(), &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: asked, PathParams: parameters, Route: route},
-		Status:                 response.StatusCode, Header: response.Header, Body: io.NopCloser(bytes.NewReader(body)),
-		Options: &openapi3filter.Options{IncludeResponseStatus: true, AuthenticationFunc: openapi3filter.NoopAuthenticationFunc},
-	})
-}
-
 // operations are the methods and paths of the description.
 func operations(t *testing.T) map[string]*openapi3.Operation {
 	t.Helper()
-	document, err := described()
+	document, err := parsed()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +83,7 @@ func TestDescription_and_table_of_routes_say_the_same(t *testing.T) {
 
 func TestDescription_has_every_code_with_its_status_and_no_other(t *testing.T) {
 	t.Parallel()
-	document, err := described()
+	document, err := parsed()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,30 +165,6 @@ func TestDescription_has_the_query_parameters_that_the_routes_take(t *testing.T)
 				t.Errorf("%s: %s is described: %t; answer %d %s", name, p, taken, a.status, a.body)
 			}
 		}
-	}
-}
-
-func TestDocs_are_served_whole_from_the_binary(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	page := b.get(t, "/docs")
-	wantStatus(t, page, http.StatusOK)
-	policy := page.header.Get("Content-Security-Policy")
-	if !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "script-src 'self';") {
-		t.Errorf("policy %q", policy)
-	}
-	for _, asset := range []string{"swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png", "start.js"} {
-		a := b.get(t, "/docs/"+asset)
-		wantStatus(t, a, http.StatusOK)
-		if len(a.body) < 200 || !strings.Contains(string(page.body), "/docs/"+asset) {
-			t.Errorf("%s: %d bytes", asset, len(a.body))
-		}
-	}
-	for _, other := range []string{"index.html", "swagger-ui.js", "..%2fopenapi.yaml", "embed.go", "x"} {
-		wantStatus(t, b.get(t, "/docs/"+other), http.StatusNotFound)
-	}
-	if strings.Contains(string(page.body), "http://") || strings.Contains(string(page.body), "https://") {
-		t.Errorf("the page names another host:\n%s", page.body)
 	}
 }
 

@@ -1,7 +1,7 @@
 // Nothing is asked of another host: validatorUrl would have the document checked elsewhere.
 window.addEventListener("load", () => {
   window.ui = SwaggerUIBundle({
-    url: "/openapi.json",
+    url: "openapi.json",
     dom_id: "#swagger-ui",
     deepLinking: true,
     docExpansion: "none",
