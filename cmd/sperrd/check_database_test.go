@@ -34,7 +34,7 @@ func TestCheck_older_schema_leaves_the_queues_out_and_says_so(t *testing.T) {
 func TestCheck_role_without_any_right_gets_every_line(t *testing.T) {
 	t.Parallel()
 	url := postgrestest.NewURL(t)
-	name, roleURL := newRole(t, url)
+	name, roleURL := postgrestest.NewRole(t, url)
 	e := check(t, healthy(t), roleURL)
 	e.want(t, "ok", "database", "PostgreSQL", "")
 	e.want(t, "ok", "zone", "the database has the same", "")
@@ -54,7 +54,7 @@ func TestCheck_role_without_any_right_gets_every_line(t *testing.T) {
 func TestCheck_role_that_may_work_but_not_migrate_is_warned_of(t *testing.T) {
 	t.Parallel()
 	url := postgrestest.NewURL(t)
-	name, roleURL := newRole(t, url)
+	name, roleURL := postgrestest.NewRole(t, url)
 	do(t, url, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "+name)
 	e := check(t, healthy(t), roleURL)
 	e.want(t, "warn", "rights", "may create nothing", "")
@@ -87,7 +87,7 @@ func TestCheck_database_that_takes_no_order_fails(t *testing.T) {
 	check(t, healthy(t), latin).want(t, "fail", "database", "encoding is LATIN1", "ENCODING 'UTF8'")
 
 	narrow := postgrestest.NewURL(t)
-	role, roleURL := newRole(t, narrow)
+	role, roleURL := postgrestest.NewRole(t, narrow)
 	do(t, postgrestest.AdminURL(t, narrow), "ALTER ROLE "+role+" CONNECTION LIMIT 5")
 	check(t, healthy(t), roleURL).want(t, "warn", "connections", "the database has 5 for this role", "pool_size")
 }
@@ -120,6 +120,38 @@ func TestCheck_tables_that_are_not_kept_well_are_told(t *testing.T) {
 	e.want(t, "warn", "tables", "autovacuum is off for event_outbox", "")
 	e.want(t, "fail", "tables", "missing: webhook_rejects", "backup")
 	e.want(t, "fail", "queues", "webhook_rejects", "")
+}
+
+func TestCheck_triggers_that_do_not_fire_are_told(t *testing.T) {
+	t.Parallel()
+	url := postgrestest.NewURL(t)
+	check(t, healthy(t), url).want(t, "ok", "tables", "all there", "")
+	for sql, trigger := range map[string]string{
+		"ALTER TABLE sperr_order_history DISABLE TRIGGER sperr_order_history_append_only":     "sperr_order_history_append_only of sperr_order_history",
+		"ALTER TABLE sperr_orders ENABLE REPLICA TRIGGER sperr_orders_count_insert":           "sperr_orders_count_insert of sperr_orders",
+		"DROP TRIGGER sperr_orders_history_of_update ON sperr_orders":                         "sperr_orders_history_of_update of sperr_orders",
+		"ALTER FUNCTION sperr_order_totals_keep_types() SET search_path = elsewhere, pg_temp": "sperr_order_totals_keep_types of sperr_order_totals",
+		"GRANT EXECUTE ON FUNCTION sperr_orders_iftsta_reset() TO PUBLIC":                     "sperr_orders_iftsta_reset of sperr_orders",
+		"ALTER FUNCTION sperr_orders_count() SECURITY INVOKER":                                "sperr_orders_count_insert of sperr_orders",
+	} {
+		do(t, url, sql)
+		check(t, healthy(t), url).want(t, "fail", "tables", trigger, "ENABLE TRIGGER")
+	}
+}
+
+// A schema that was renamed is told, and what is advised repairs it.
+func TestCheck_triggers_of_a_schema_that_was_renamed_are_told(t *testing.T) {
+	t.Parallel()
+	url := postgrestest.NewURL(t)
+	do(t, postgrestest.AdminURL(t, url), `ALTER SCHEMA public RENAME TO "Netz"`, "ALTER DATABASE "+quoted(databaseOf(t, url))+` SET search_path = "Netz"`)
+	check(t, healthy(t), url).want(t, "fail", "tables", "sperr_orders_history_of_insert of sperr_orders", `"sperrd migrate down"`)
+	toml := setup{port: 8780, database: url, makod: "http://127.0.0.1:1"}.toml()
+	for _, direction := range []string{"down", "up"} {
+		if code, _, stderr := command(t, toml, "migrate", direction); code != exitOK {
+			t.Fatalf("migrate %s: %d %s", direction, code, stderr)
+		}
+	}
+	check(t, healthy(t), url).want(t, "ok", "tables", "all there", "")
 }
 
 func TestCheck_names_who_holds_the_oldest_snapshot(t *testing.T) {
@@ -165,7 +197,7 @@ func TestCheck_cannot_write(t *testing.T) {
 func TestCheck_needs_one_connection(t *testing.T) {
 	t.Parallel()
 	url := postgrestest.NewURL(t)
-	name, roleURL := newRole(t, url)
+	name, roleURL := postgrestest.NewRole(t, url)
 	do(t, postgrestest.AdminURL(t, url), "ALTER ROLE "+name+" CONNECTION LIMIT 1")
 	do(t, url, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "+name)
 	e := check(t, healthy(t), roleURL)

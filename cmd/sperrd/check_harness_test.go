@@ -1,19 +1,15 @@
 package main
 
 import (
-	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
 	"sperrd/internal/authn/authntest"
-	"sperrd/internal/postgres/postgrestest"
 )
 
 // Secrets without a fault.
@@ -116,30 +112,4 @@ func do(t *testing.T, databaseURL string, statements ...string) {
 			t.Fatalf("%s: %v", sql, err)
 		}
 	}
-}
-
-// newRole makes a role that may log in and nothing else, and returns its name and the URL
-// with it. Rights it is given in the database go with it.
-func newRole(t *testing.T, databaseURL string) (name, roleURL string) {
-	t.Helper()
-	admin := postgrestest.AdminURL(t, databaseURL)
-	name = "role_" + strings.ToLower(rand.Text()[:10])
-	do(t, admin, "CREATE ROLE "+name+" LOGIN PASSWORD 'role-Geheimnis'")
-	t.Cleanup(func() {
-		conn, err := pgx.Connect(context.Background(), admin)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer conn.Close(context.Background())
-		if _, err := conn.Exec(context.Background(), "DROP OWNED BY "+name+"; DROP ROLE "+name); err != nil {
-			t.Error(err)
-		}
-	})
-	u, err := url.Parse(databaseURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.User = url.UserPassword(name, "role-Geheimnis")
-	return name, u.String()
 }

@@ -33,7 +33,7 @@ func TestCheck_judges(t *testing.T) {
 		return func(f *findings) {
 			var tables []postgres.Table
 			for name := range privileges {
-				tables = append(tables, postgres.Table{Name: name})
+				tables = append(tables, postgres.Table{Name: name, Triggers: triggers[name]})
 			}
 			tables[0].Live, tables[0].Dead = live, dead
 			f.upkeep(tables)

@@ -24,6 +24,17 @@ var privileges = map[string]string{
 	"api_transaction_attempts": "SELECT INSERT UPDATE DELETE",
 }
 
+// triggers are what the database itself does with a change: its line of the history, which
+// stays as it is, and the counters.
+var triggers = map[string][]string{
+	"sperr_orders": {
+		"sperr_orders_count_delete", "sperr_orders_count_insert", "sperr_orders_count_truncate", "sperr_orders_count_update",
+		"sperr_orders_history_of_insert", "sperr_orders_history_of_update", "sperr_orders_iftsta_reset",
+	},
+	"sperr_order_history": {"sperr_order_history_append_only"},
+	"sperr_order_totals":  {"sperr_order_totals_keep_types"},
+}
+
 // rights looks at what the role may do, for the work and for the next migration.
 func (d *database) rights(ctx context.Context) {
 	d.look(ctx, "rights", func(ctx context.Context, tx pgx.Tx) error {
@@ -133,6 +144,10 @@ func (f *findings) upkeep(tables []postgres.Table) {
 	if missing := absent(tables); len(missing) > 0 {
 		f.fail(what, "missing: "+strings.Join(missing, ", "), "restore a backup, or look for who has dropped or moved them")
 	}
+	if silent := without(tables); len(silent) > 0 {
+		f.fail(what, "triggers that are gone, off, or with other rights or schema than they need, so that history or counters may miss changes: "+strings.Join(silent, ", "),
+			"ALTER TABLE … ENABLE TRIGGER … where it is off; \"sperrd migrate down\" and \"sperrd migrate up\" renew rights and schema; a lost one is in the backup")
+	}
 	for _, t := range tables {
 		for _, index := range t.Invalid {
 			f.warn(what, "the index "+index+" of "+t.Name+" is invalid, unless somebody builds it at this moment", "REINDEX INDEX CONCURRENTLY "+index)
@@ -163,6 +178,18 @@ func absent(tables []postgres.Table) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(privileges)) {
 		if !found[name] {
 			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// without are the triggers that do nothing, with their table, of the tables that were found.
+func without(tables []postgres.Table) (names []string) {
+	for _, t := range tables {
+		for _, trigger := range triggers[t.Name] {
+			if !slices.Contains(t.Triggers, trigger) {
+				names = append(names, trigger+" of "+t.Name)
+			}
 		}
 	}
 	return names

@@ -20,6 +20,10 @@ type Table struct {
 	NoVacuum   bool       // nothing cleans the table by itself
 
 	Invalid []string // indexes that slow writes and find nothing, quoted
+
+	// Triggers fire, write to this schema with the rights of their owner, and belong to no
+	// other table.
+	Triggers []string
 }
 
 // Tables looks at those of some tables that exist, in the order of their names. privileges
@@ -39,7 +43,11 @@ func Tables(ctx context.Context, tx pgx.Tx, privileges map[string]string) ([]Tab
 			NOT (current_setting('autovacuum')::boolean AND COALESCE((SELECT option_value::boolean
 				FROM pg_options_to_table(c.reloptions) WHERE option_name = 'autovacuum_enabled'), true)) AS no_vacuum,
 			ARRAY(SELECT quote_ident(x.relname) FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid
-				WHERE i.indrelid = c.oid AND NOT i.indisvalid ORDER BY 1) AS invalid
+				WHERE i.indrelid = c.oid AND NOT i.indisvalid ORDER BY 1) AS invalid,
+			ARRAY(SELECT t.tgname::text FROM pg_trigger t JOIN pg_proc f ON f.oid = t.tgfoid
+				WHERE t.tgrelid = c.oid AND NOT t.tgisinternal AND t.tgenabled IN ('O', 'A')
+				AND f.prosecdef AND NOT has_function_privilege('public', f.oid, 'EXECUTE')
+				AND f.proconfig @> ARRAY['search_path=' || quote_ident(current_schema()) || ', pg_temp'] ORDER BY 1) AS triggers
 		FROM unnest($1::text[], $2::text[]) AS w (name, privileges)
 		JOIN pg_namespace n ON n.nspname = current_schema()
 		JOIN pg_class c ON c.relname = w.name AND c.relnamespace = n.oid AND c.relkind IN ('r', 'p')

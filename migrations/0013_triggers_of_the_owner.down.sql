@@ -1,0 +1,68 @@
+-- A function that is replaced has its own rights and search_path no more.
+ALTER FUNCTION sperr_order_history_append_only() SECURITY INVOKER RESET search_path;
+ALTER FUNCTION sperr_orders_count() SECURITY INVOKER RESET search_path;
+ALTER FUNCTION sperr_orders_count_none() SECURITY INVOKER RESET search_path;
+ALTER FUNCTION sperr_order_totals_keep_types() SECURITY INVOKER RESET search_path;
+CREATE OR REPLACE FUNCTION sperr_orders_iftsta_reset() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT OLD.iftsta_in_flight THEN
+        NEW.iftsta_next_attempt_at := now();
+    ELSE
+        NEW.iftsta_next_attempt_at := GREATEST(OLD.iftsta_next_attempt_at, now());
+    END IF;
+    NEW.iftsta_escalated_at   := NULL;
+    NEW.iftsta_resets         := OLD.iftsta_resets + 1;
+    NEW.iftsta_frist_gemeldet := OLD.iftsta_frist_gemeldet
+        OR COALESCE(OLD.iftsta_faellig_am < (now() AT TIME ZONE 'Europe/Berlin')::date, false);
+    NEW.updated_at            := now();
+    INSERT INTO sperr_order_history (tenant, order_id, actor, action, from_status, to_status, detail, transaction_id)
+    VALUES (NEW.tenant, NEW.id, COALESCE(NULLIF(current_setting('sperrd.actor', true), ''), 'sql:' || session_user),
+            'iftsta_reset', OLD.status, NEW.status,
+            jsonb_strip_nulls(jsonb_build_object('attempts', OLD.iftsta_attempts, 'reset', OLD.iftsta_resets + 1,
+                'reason', NULLIF(current_setting('sperrd.reason', true), ''),
+                'initial_transaction_id', NULLIF(current_setting('sperrd.initial_transaction_id', true), ''),
+                'reference_id', NULLIF(current_setting('sperrd.reference_id', true), ''))),
+            NULLIF(current_setting('sperrd.transaction_id', true), ''));
+    RETURN NEW;
+END $$;
+CREATE OR REPLACE FUNCTION sperr_orders_history_complete() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    before  TEXT;
+    changed JSONB;
+BEGIN
+    IF TG_OP = 'UPDATE' THEN
+        before := OLD.status;
+    END IF;
+    IF EXISTS (
+        SELECT FROM sperr_order_history
+        WHERE tenant = NEW.tenant AND order_id = NEW.id AND xact = pg_current_xact_id()
+          AND action NOT IN ('changed_by_sql', 'iftsta_reset') -- each is of one statement in SQL, or moves nothing of these
+          AND to_status = NEW.status AND from_status IS NOT DISTINCT FROM before
+          AND CASE
+            WHEN before IS DISTINCT FROM NEW.status                           THEN true
+            WHEN NEW.sperrversuche IS DISTINCT FROM OLD.sperrversuche         THEN action = 'sperrversuch_failed'
+            WHEN NEW.iftsta_dispatched_at IS DISTINCT FROM OLD.iftsta_dispatched_at THEN action = 'iftsta_dispatched'
+            ELSE true END
+    ) THEN
+        RETURN NULL;
+    END IF;
+    IF TG_OP = 'UPDATE' THEN
+        SELECT jsonb_agg(n.key ORDER BY a.attnum) INTO changed
+        FROM jsonb_each(to_jsonb(NEW)) n JOIN jsonb_each(to_jsonb(OLD)) o USING (key)
+        JOIN pg_attribute a ON a.attrelid = TG_RELID AND a.attname = n.key
+        WHERE n.value IS DISTINCT FROM o.value;
+    END IF;
+    INSERT INTO sperr_order_history (tenant, order_id, actor, action, from_status, to_status, detail)
+    VALUES (NEW.tenant, NEW.id, COALESCE(NULLIF(current_setting('sperrd.actor', true), ''), 'sql:' || session_user),
+            'changed_by_sql', before, NEW.status,
+            jsonb_strip_nulls(jsonb_build_object('columns', changed,
+                'reason', NULLIF(current_setting('sperrd.reason', true), ''))));
+    RETURN NULL;
+END $$;
+DROP FUNCTION sperrd_claimed_by(OID);
+GRANT EXECUTE ON FUNCTION sperr_order_history_append_only(),
+    sperr_orders_count(),
+    sperr_orders_count_none(),
+    sperr_order_totals_keep_types(),
+    sperr_orders_iftsta_reset(),
+    sperr_orders_history_complete() TO PUBLIC;
