@@ -25,7 +25,7 @@ type RedactionPreview struct {
 	Orders  int64      `json:"orders"`
 	Oldest  *time.Time `json:"oldest"`  // arrival of the oldest of them; nil: there is none
 	Events  int64      `json:"events"`  // of these orders
-	Answers int64      `json:"answers"` // to calls about these orders
+	Answers int64      `json:"answers"` // to calls about these orders, and old ones about none
 	Rejects int64      `json:"rejects"` // refused deliveries, settled
 }
 
@@ -53,29 +53,20 @@ func (s *Service) PreviewRedaction(ctx context.Context, age time.Duration) (prev
 // and everything of it is one transaction; where Redact fails, or ctx ends, what it returns
 // is done all the same. Any number of them may run at the same time.
 func (s *Service) Redact(ctx context.Context, actor string, age time.Duration) (done Redaction, err error) {
-	before, at := s.now().Add(-age), place{}
-	for more := true; more; {
-		if ctx.Err() != nil {
-			return done, ctx.Err()
+	before, at, answer := s.now().Add(-age), place{}, ""
+	for _, group := range []func() (more bool, err error){
+		func() (more bool, err error) { at, more, err = s.redactSome(ctx, actor, before, at, &done); return },
+		func() (more bool, err error) { answer, more, err = s.redactAnswers(ctx, before, answer, &done); return },
+		func() (more bool, err error) { return s.redactRejects(ctx, before, &done) },
+	} {
+		for more := true; more; {
+			if ctx.Err() != nil {
+				return done, ctx.Err()
+			}
+			if more, err = group(); err != nil {
+				return done, err
+			}
 		}
-		if at, more, err = s.redactSome(ctx, actor, before, at, &done); err != nil {
-			return done, err
-		}
-	}
-	for more := true; more; {
-		if ctx.Err() != nil {
-			return done, ctx.Err()
-		}
-		var n int
-		err := s.transact(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
-			n, err = s.repo.redactRejects(ctx, tx, before, s.now())
-			return err
-		})
-		if err != nil {
-			return done, err
-		}
-		done.Rejects += n
-		more = n == maxRedacted
 	}
 	return done, nil
 }
@@ -108,6 +99,34 @@ func (s *Service) redactSome(ctx context.Context, actor string, before time.Time
 	}
 	done.Orders, done.Events, done.Answers = done.Orders+some.Orders, done.Events+some.Events, done.Answers+some.Answers
 	return last, more, nil
+}
+
+// redactAnswers does a group of answers to calls that came to no order.
+func (s *Service) redactAnswers(ctx context.Context, before time.Time, after string, done *Redaction) (last string, more bool, err error) {
+	var n int
+	err = s.transact(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		n, last, err = s.transactions.RedactOlder(ctx, tx, before, after, redactedMembers, Redacted)
+		return err
+	})
+	if err != nil {
+		return after, false, err
+	}
+	done.Answers += n
+	return last, last != "", nil
+}
+
+// redactRejects does a group of settled deliveries.
+func (s *Service) redactRejects(ctx context.Context, before time.Time, done *Redaction) (more bool, err error) {
+	var n int
+	err = s.transact(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		n, err = s.repo.redactRejects(ctx, tx, before, s.now())
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	done.Rejects += n
+	return n == maxRedacted, nil
 }
 
 // retentionInterval is how often is looked for what is kept for long enough. The age counts

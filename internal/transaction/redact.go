@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -15,35 +16,71 @@ import (
 // changed. A body that is no JSON becomes text. Who repeats such a call gets the answer as
 // it stands then.
 func (s *Store) Redact(ctx context.Context, tx pgx.Tx, orders []uuid.UUID, members []string, text string) (changed int, err error) {
+	answers, err := s.answers(ctx, tx, `order_id = ANY (@orders) ORDER BY logical_id`, pgx.NamedArgs{"orders": orders})
+	if err != nil {
+		return 0, err
+	}
+	return s.redact(ctx, tx, answers, members, text)
+}
+
+// maxRedacted bounds what RedactOlder does at once.
+const maxRedacted = 500
+
+// RedactOlder is Redact for operations of before a time that came to no order, such as a
+// creation that was refused, for a number of them after one in the order of their ids. It
+// returns the last; none is left where that is empty.
+func (s *Store) RedactOlder(ctx context.Context, tx pgx.Tx, before time.Time, after string, members []string, text string) (changed int, last string, err error) {
+	answers, err := s.answers(ctx, tx, `order_id IS NULL AND created_at < @before AND logical_id > @after ORDER BY logical_id LIMIT @limit`,
+		pgx.NamedArgs{"before": before, "after": after, "limit": maxRedacted})
+	if err != nil {
+		return 0, "", err
+	}
+	if len(answers) == maxRedacted {
+		last = answers[maxRedacted-1].LogicalID
+	}
+	changed, err = s.redact(ctx, tx, answers, members, text)
+	return changed, last, err
+}
+
+// keptAnswer is the body of the answer to an operation.
+type keptAnswer struct {
+	LogicalID    string
+	ResponseBody []byte
+}
+
+func (s *Store) answers(ctx context.Context, tx pgx.Tx, which string, args pgx.NamedArgs) ([]keptAnswer, error) {
+	args["tenant"] = s.tenant
 	rows, err := tx.Query(ctx, `
 		SELECT logical_id, response_body FROM api_transactions
-		WHERE tenant = $1 AND order_id = ANY ($2) AND response_body <> '' ORDER BY logical_id FOR UPDATE`, s.tenant, orders)
+		WHERE tenant = @tenant AND response_body <> '' AND `+which+` FOR UPDATE`, args)
 	if err != nil {
-		return 0, fmt.Errorf("find the answers of orders: %w", err)
+		return nil, fmt.Errorf("find the answers: %w", err)
 	}
+	answers, err := pgx.CollectRows(rows, pgx.RowToStructByName[keptAnswer])
+	if err != nil {
+		return nil, fmt.Errorf("find the answers: %w", err)
+	}
+	return answers, nil
+}
+
+func (s *Store) redact(ctx context.Context, tx pgx.Tx, answers []keptAnswer, members []string, text string) (changed int, err error) {
 	hidden := make(map[string]bool, len(members))
 	for _, member := range members {
 		hidden[member] = true
 	}
 	var ids []string
 	var bodies [][]byte
-	var id string
-	var body []byte
-	_, err = pgx.ForEachRow(rows, []any{&id, &body}, func() error {
-		if redacted := redactBody(body, hidden, text); !bytes.Equal(redacted, body) {
-			ids, bodies = append(ids, id), append(bodies, redacted)
+	for _, a := range answers {
+		if redacted := redactBody(a.ResponseBody, hidden, text); !bytes.Equal(redacted, a.ResponseBody) {
+			ids, bodies = append(ids, a.LogicalID), append(bodies, redacted)
 		}
-		return nil
-	})
-	if err != nil {
-		return 0, fmt.Errorf("find the answers of orders: %w", err)
 	}
 	_, err = tx.Exec(ctx, `
 		UPDATE api_transactions t SET response_body = r.body
 		FROM unnest($2::text[], $3::bytea[]) AS r (logical_id, body)
 		WHERE t.tenant = $1 AND t.logical_id = r.logical_id`, s.tenant, ids, bodies)
 	if err != nil {
-		return 0, fmt.Errorf("replace the answers of orders: %w", err)
+		return 0, fmt.Errorf("replace the answers: %w", err)
 	}
 	return len(ids), nil
 }
