@@ -67,6 +67,7 @@ type server struct {
 	large   chan []byte // see readBody
 	mcp     turns
 	reports turns
+	routing turns // of a CSV, until its client has it
 	// maxRoute is how many orders one CSV has at most.
 	maxRoute int
 	// document is the description of the routes, made when it is first asked for.
@@ -88,6 +89,7 @@ func newServer(o Options) *server {
 		origins:  http.NewCrossOriginProtection(), maxRoute: maxRoute,
 		mcp:     turns{of: "messages of MCP", free: make(chan struct{}, max(o.MCPParallel, 1)), wait: databaseTimeout, answer: mcpAnswerWithin},
 		reports: turns{of: "reports", free: make(chan struct{}, 1), wait: databaseTimeout},
+		routing: turns{of: "CSVs on their way", free: make(chan struct{}, csvUnderWay), wait: databaseTimeout},
 	}
 	for range largeBodies {
 		s.large <- nil // allocated when first needed

@@ -18,6 +18,10 @@ import (
 // a client on a slow line must keep no snapshot of the database open.
 const maxRoute = 20_000
 
+// csvUnderWay is how many CSVs are held in memory for clients that still read them. Each
+// client has as long for it as for any answer.
+const csvUnderWay = 8
+
 // parameterCSV chooses one of csvForms.
 const parameterCSV = "csv"
 
@@ -47,6 +51,11 @@ func (s *server) serveRoute(w http.ResponseWriter, r *http.Request, p parameters
 	if !known {
 		return fieldFault(errInvalidParameter, parameterCSV, "must be rfc4180 or excel_de")
 	}
+	end, err := s.routing.take(r.Context())
+	if err != nil {
+		return err
+	}
+	defer end()
 	body, err := s.route(r, form, filter)
 	if err != nil {
 		return err

@@ -274,6 +274,32 @@ func TestCSV_is_made_one_at_a_time(t *testing.T) {
 	wantStatus(t, b.csv(t, ""), http.StatusOK)
 }
 
+// Clients that read slowly, or not at all, fill the memory with a bounded number of CSVs.
+func TestCSV_under_way_is_counted_until_its_client_has_it(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, func(s *settings) { s.handler = api.NewOneCSVHandler })
+	b.exec(t, `INSERT INTO sperr_orders (id, tenant, malo_id, lf_mp_id, order_type, hinweis)
+		SELECT gen_random_uuid(), $1, '51238696012', '9900012345678', 'sperrung', repeat('x', 20000) FROM generate_series(1, 700)`, tenant)
+	conn := b.dial(t)
+	fmt.Fprintf(conn, "GET %s?due=true HTTP/1.1\r\nHost: x\r\nAccept: text/csv\r\n\r\n", orders)
+	if _, err := conn.Read(make([]byte, 1)); err != nil { // the rest is more than any buffer on the way
+		t.Fatal(err)
+	}
+	a := b.csv(t, "")
+	wantProblem(t, a, http.StatusServiceUnavailable, "unavailable")
+	if a.header.Get("Retry-After") == "" || !strings.Contains(b.log.String(), "too many CSVs on their way") {
+		t.Errorf("headers %v, log:\n%s", a.header, b.log)
+	}
+	wantStatus(t, b.get(t, orders), http.StatusOK)
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for a.status == http.StatusServiceUnavailable && t.Context().Err() == nil { // until the service has seen it
+		a = b.csv(t, "")
+	}
+	wantStatus(t, a, http.StatusOK)
+}
+
 func TestCSV_needs_the_permission_of_the_list(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t)

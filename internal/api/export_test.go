@@ -34,6 +34,13 @@ func NewImpatientHandler(o Options, wait, answer time.Duration) http.Handler {
 	return s.router()
 }
 
+// NewOneCSVHandler is NewHandler with one CSV on its way at a time, for which nobody waits.
+func NewOneCSVHandler(o Options) http.Handler {
+	s := newServer(o)
+	s.routing.free, s.routing.wait = make(chan struct{}, 1), time.Millisecond
+	return s.router()
+}
+
 // WaitForTurn waits for a turn of MCP that never comes.
 func WaitForTurn(ctx context.Context, wait time.Duration) error {
 	_, err := turns{free: make(chan struct{}), wait: wait}.take(ctx)
