@@ -73,6 +73,10 @@ func (f *findings) roleRights(s postgres.Server, tables []postgres.Table) {
 		f.warn(what, "the role "+s.Role+" may create nothing in the schema "+s.Schema+", so the next migration fails",
 			"GRANT CREATE ON SCHEMA "+quoted(s.Schema)+" TO "+quoted(s.Role))
 	}
+	if len(s.Creators) > 0 {
+		f.warn(what, strings.Join(s.Creators, ", ")+" may create functions and operators in the schema "+s.Schema+", which statements of this role may then call with its rights",
+			"REVOKE CREATE ON SCHEMA "+quoted(s.Schema)+" FROM "+strings.Join(s.Creators, ", "))
+	}
 	if len(foreign) > 0 {
 		f.warn(what, "the role "+s.Role+" does not own "+strings.Join(foreign, ", ")+", so the next migration fails",
 			"ALTER TABLE … OWNER TO "+quoted(s.Role)+", for each of them")
@@ -146,7 +150,7 @@ func (f *findings) upkeep(tables []postgres.Table) {
 	}
 	if silent := without(tables); len(silent) > 0 {
 		f.fail(what, "triggers that are gone, off, or with other rights or schema than they need, so that history or counters may miss changes: "+strings.Join(silent, ", "),
-			"ALTER TABLE … ENABLE TRIGGER … where it is off; \"sperrd migrate down\" and \"sperrd migrate up\" renew rights and schema; a lost one is in the backup")
+			"ALTER TABLE … ENABLE TRIGGER … where it is off; for the rest see operations.md, Mend the triggers")
 	}
 	for _, t := range tables {
 		for _, index := range t.Invalid {

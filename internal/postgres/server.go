@@ -20,6 +20,9 @@ type Server struct {
 	ReadStats bool   // sees what the sessions of other roles do
 	Schema    string // in which tables are made and found first; empty: there is none for this role
 	Create    bool   // may make tables there
+	// Creators are the others that may, without owning it: what they make there, the
+	// statements of this role may call. Quoted; PUBLIC is everybody.
+	Creators []string
 
 	Connections int // in use on the server, by everybody
 	Available   int // for this role and database, in use ones included
@@ -33,6 +36,10 @@ func Describe(ctx context.Context, tx pgx.Tx) (s Server, err error) {
 			current_setting('server_encoding'), pg_is_in_recovery(), current_setting('default_transaction_read_only')::boolean,
 			current_user::text, pg_has_role(current_user, 'pg_read_all_stats', 'USAGE'),
 			COALESCE(current_schema()::text, ''), COALESCE(has_schema_privilege(current_schema()::text, 'CREATE'), false),
+			ARRAY(SELECT DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END
+				FROM pg_namespace n, aclexplode(n.nspacl) a
+				WHERE n.nspname = current_schema() AND a.privilege_type = 'CREATE' AND a.grantee <> n.nspowner
+				AND (a.grantee = 0 OR pg_get_userbyid(a.grantee) <> current_user) ORDER BY 1),
 			(SELECT COALESCE(sum(numbackends), 0)::integer FROM pg_stat_database),
 			-- A limit below zero is none. Reserved connections came with version 16.
 			LEAST(current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
@@ -40,7 +47,7 @@ func Describe(ctx context.Context, tx pgx.Tx) (s Server, err error) {
 				(SELECT NULLIF(GREATEST(rolconnlimit, -1), -1) FROM pg_roles WHERE rolname = current_user),
 				(SELECT NULLIF(GREATEST(datconnlimit, -1), -1) FROM pg_database WHERE datname = current_database()))`).
 		Scan(&s.Version, &s.Major, &s.Encoding, &s.Standby, &s.ReadOnly,
-			&s.Role, &s.ReadStats, &s.Schema, &s.Create, &s.Connections, &s.Available)
+			&s.Role, &s.ReadStats, &s.Schema, &s.Create, &s.Creators, &s.Connections, &s.Available)
 	if err != nil {
 		return Server{}, fmt.Errorf("describe the server: %w", err)
 	}

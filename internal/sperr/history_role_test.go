@@ -1,7 +1,11 @@
 package sperr
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,14 +29,25 @@ func roleBench(t *testing.T) (b *bench, role string, conn *pgx.Conn) {
 	t.Cleanup(pool.Close)
 	b = newBenchOn(t, pool, testTenant)
 	role, roleURL := postgrestest.NewRole(t, url)
-	b.exec(t, "GRANT SELECT ON ALL TABLES IN SCHEMA public TO "+role)
-	b.exec(t, "GRANT UPDATE ON sperr_orders TO "+role)
+	documents, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	grants := grantsOfAnna.FindAllString(string(documents), -1)
+	if len(grants) != 2 {
+		t.Fatalf("grants %q", grants)
+	}
+	for _, grant := range grants {
+		b.exec(t, strings.ReplaceAll(grant, "TO anna", "TO "+role))
+	}
 	if conn, err = pgx.Connect(t.Context(), roleURL); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = conn.Close(t.Context()) })
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	return b, role, conn
 }
+
+var grantsOfAnna = regexp.MustCompile(`(?s)GRANT [^;]* TO anna`)
 
 func (b *bench) lastLine(t *testing.T, id uuid.UUID) (line, detail string) {
 	t.Helper()
@@ -49,6 +64,7 @@ func (b *bench) lastLine(t *testing.T, id uuid.UUID) (line, detail string) {
 func TestTriggersWriteToTheTablesOfTheirSchemaWhateverASessionHas(t *testing.T) {
 	t.Parallel()
 	b, role, conn := roleBench(t)
+	b.exec(t, `GRANT UPDATE (iftsta_attempts) ON sperr_orders TO `+role)
 	changed, reset := b.receive(t, pidSperrauftrag, testMalo).ID, b.receive(t, pidSperrauftrag, otherMalo).ID
 	b.exec(t, `UPDATE sperr_orders SET status = 'executed', executed_at = now(), iftsta_attempts = 3 WHERE id = $1`, reset)
 	for _, sql := range []string{
@@ -115,14 +131,81 @@ func TestRoleThatWorksOnOrdersCannotWeakenTheHistory(t *testing.T) {
 	for _, sql := range []string{
 		`INSERT INTO sperr_order_history (tenant, order_id, actor, action, to_status) SELECT tenant, id, 'makod', 'cancelled', status FROM sperr_orders`,
 		`CREATE TEMP TABLE o (LIKE sperr_orders); CREATE CONSTRAINT TRIGGER lie AFTER INSERT ON o FOR EACH ROW EXECUTE FUNCTION sperr_orders_history_complete()`,
-		`INSERT INTO sperr_order_totals SELECT tenant, 'executed', order_type, false, 7 FROM sperr_orders`,
+		`INSERT INTO sperr_order_totals SELECT tenant, 'executed', order_type, false, 7 FROM sperr_orders`, `SELECT sperrd_claimed_by(0)`,
 		`UPDATE sperr_order_history SET actor = 'x'`, `DELETE FROM sperr_order_history`, `TRUNCATE sperr_order_history`, `DELETE FROM sperr_orders`,
 		`ALTER TABLE sperr_orders DISABLE TRIGGER USER`, `SET session_replication_role = replica`, `DROP TRIGGER sperr_orders_history_of_update ON sperr_orders`,
 		`ALTER FUNCTION sperr_orders_history_complete() RESET search_path`, `DROP FUNCTION sperrd_claimed_by(OID) CASCADE`,
-		`CREATE FUNCTION public.sperrd_claimed_by(TEXT) RETURNS TEXT LANGUAGE sql AS 'SELECT ''nobody'''`,
+		`UPDATE sperr_orders SET iftsta_next_attempt_at = 'infinity'`, `UPDATE sperr_orders SET redacted_at = now()`,
 	} {
 		if _, err := conn.Exec(t.Context(), sql); err == nil {
 			t.Errorf("%s works", sql)
 		}
+	}
+}
+
+// Each column that the role may change leaves a line that names the column and the role.
+func TestRoleThatWorksOnOrdersLeavesALineForEachColumn(t *testing.T) {
+	t.Parallel()
+	b, role, conn := roleBench(t)
+	id := b.receive(t, pidEntsperrauftrag, testMalo).ID
+	values := map[string]string{
+		"status": `'cancelled'`, "sperrversuche": `1`, "arbeitszeit": `'auch_ausserhalb'`, "treffpunkt_land": `'CH'`, "executed_at": `now()`,
+		"ausfuehrung_am": `'2030-01-02'`, "fruehestens_am": `'2030-01-02'`, "ausfuehrung_zeitpunkt": `'2030-01-02T10:00:00Z'`,
+	}
+	columns := column[string](t, b.pool, `SELECT column_name::text FROM information_schema.column_privileges
+		WHERE grantee = '`+role+`' AND table_name = 'sperr_orders' AND privilege_type = 'UPDATE' ORDER BY 1`)
+	if len(columns) < 15 {
+		t.Fatalf("columns %v", columns)
+	}
+	for _, name := range columns {
+		value, given := values[name]
+		if !given {
+			value = `'x'`
+		}
+		err := pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error {
+			_, err := tx.Exec(t.Context(), `UPDATE sperr_orders SET `+name+` = `+value+` WHERE id = $1`, id)
+			return err
+		})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		line, detail := b.lastLine(t, id)
+		if !strings.HasPrefix(line, "sql:"+role+" changed_by_sql") || detail != `{"columns": ["`+name+`"]}` {
+			t.Errorf("%s: line %s %s", name, line, detail)
+		}
+		b.exec(t, `UPDATE sperr_orders SET `+name+` = NULL WHERE id = $1 AND '`+name+`' IN ('ausfuehrung_am', 'fruehestens_am', 'ausfuehrung_zeitpunkt')`, id)
+	}
+}
+
+// Whoever may make functions in the schema has them called by nobody but himself.
+func TestTriggersCallNothingThatSomebodyHasMade(t *testing.T) {
+	t.Parallel()
+	b, role, conn := roleBench(t)
+	b.exec(t, `CREATE TABLE called (by_whom TEXT)`)
+	b.exec(t, `GRANT INSERT ON called TO PUBLIC`)
+	if _, err := b.pool.Exec(t.Context(), `GRANT CREATE ON SCHEMA public TO `+role); err != nil {
+		t.Fatal(err)
+	}
+	id := b.receive(t, pidSperrauftrag, testMalo).ID
+	for _, sql := range []string{
+		`CREATE FUNCTION public.lie(name, name) RETURNS TEXT LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.called VALUES (current_user); RETURN ''somebody else''; END'`,
+		`CREATE OPERATOR public.|| (FUNCTION = public.lie, LEFTARG = name, RIGHTARG = name)`,
+		`CREATE FUNCTION public.lie(text, name) RETURNS TEXT LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.called VALUES (current_user); RETURN ''somebody else''; END'`,
+		`CREATE OPERATOR public.|| (FUNCTION = public.lie, LEFTARG = text, RIGHTARG = name)`,
+		`CREATE FUNCTION public.jsonb_build_object(text, jsonb, text, text, text, text) RETURNS JSONB LANGUAGE plpgsql AS
+			'BEGIN INSERT INTO public.called VALUES (current_user); RETURN ''{}''; END'`,
+		fmt.Sprintf(`UPDATE sperr_orders SET hinweis = 'x' WHERE id = '%s'`, id),
+	} {
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	line, detail := b.lastLine(t, id)
+	if line != "sql:"+role+" changed_by_sql pending pending" || detail != `{"columns": ["hinweis"]}` {
+		t.Errorf("line %s %s", line, detail)
+	}
+	if calls := column[string](t, b.pool, `SELECT by_whom FROM called`); len(calls) != 0 {
+		t.Errorf("called as %v", calls)
 	}
 }

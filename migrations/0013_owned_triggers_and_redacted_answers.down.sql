@@ -1,8 +1,42 @@
--- A function that is replaced has its own rights and search_path no more.
-ALTER FUNCTION sperr_order_history_append_only() SECURITY INVOKER RESET search_path;
-ALTER FUNCTION sperr_orders_count() SECURITY INVOKER RESET search_path;
-ALTER FUNCTION sperr_orders_count_none() SECURITY INVOKER RESET search_path;
-ALTER FUNCTION sperr_order_totals_keep_types() SECURITY INVOKER RESET search_path;
+-- As on the way up.
+SELECT sperrd_lock_tables('api_transactions', 'sperr_orders');
+DROP TRIGGER sperr_orders_history_of_update ON sperr_orders;
+CREATE CONSTRAINT TRIGGER sperr_orders_history_of_update AFTER UPDATE ON sperr_orders
+    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+    WHEN ((OLD.status, OLD.sperrversuche, OLD.iftsta_dispatched_at, OLD.iftsta_ref,
+        OLD.tenant, OLD.malo_id, OLD.lf_mp_id, OLD.order_type, OLD.pruefidentifikator, OLD.process_id,
+        OLD.ausfuehrung_am, OLD.ausfuehrung_zeitpunkt, OLD.fruehestens_am, OLD.arbeitszeit, OLD.hinweis,
+        OLD.treffpunkt_hinweis, OLD.treffpunkt_strasse, OLD.treffpunkt_plz, OLD.treffpunkt_ort, OLD.treffpunkt_land,
+        OLD.ausfuehrung_faellig_am, OLD.iftsta_faellig_am,
+        OLD.vorlauffrist_eingehalten, OLD.vorlauffrist_spaetester_ut, OLD.uebertragungstag,
+        OLD.letzter_versuch_am, OLD.letzter_versuch_grund, OLD.executed_at, OLD.execution_note, OLD.fail_reason, OLD.pruefschritt_code)
+        IS DISTINCT FROM (NEW.status, NEW.sperrversuche, NEW.iftsta_dispatched_at, NEW.iftsta_ref,
+        NEW.tenant, NEW.malo_id, NEW.lf_mp_id, NEW.order_type, NEW.pruefidentifikator, NEW.process_id,
+        NEW.ausfuehrung_am, NEW.ausfuehrung_zeitpunkt, NEW.fruehestens_am, NEW.arbeitszeit, NEW.hinweis,
+        NEW.treffpunkt_hinweis, NEW.treffpunkt_strasse, NEW.treffpunkt_plz, NEW.treffpunkt_ort, NEW.treffpunkt_land,
+        NEW.ausfuehrung_faellig_am, NEW.iftsta_faellig_am,
+        NEW.vorlauffrist_eingehalten, NEW.vorlauffrist_spaetester_ut, NEW.uebertragungstag,
+        NEW.letzter_versuch_am, NEW.letzter_versuch_grund, NEW.executed_at, NEW.execution_note, NEW.fail_reason, NEW.pruefschritt_code))
+    EXECUTE FUNCTION sperr_orders_history_complete();
+
+-- A function that is replaced has the rights of its caller and his search_path.
+ALTER FUNCTION sperr_order_history_append_only() RESET search_path;
+ALTER FUNCTION sperr_order_totals_keep_types() RESET search_path;
+CREATE OR REPLACE FUNCTION sperr_orders_count() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO sperr_order_totals (tenant, status, order_type, vorlauffrist_verletzt, n)
+    SELECT tenant, status, type, eingehalten IS FALSE, n
+    FROM (VALUES (OLD.tenant, OLD.status, OLD.order_type, OLD.vorlauffrist_eingehalten, -1),
+                 (NEW.tenant, NEW.status, NEW.order_type, NEW.vorlauffrist_eingehalten, 1))
+        AS change (tenant, status, type, eingehalten, n)
+    WHERE status <> 'pending';
+    RETURN NULL;
+END $$;
+CREATE OR REPLACE FUNCTION sperr_orders_count_none() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    TRUNCATE sperr_order_totals;
+    RETURN NULL;
+END $$;
 CREATE OR REPLACE FUNCTION sperr_orders_iftsta_reset() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF NOT OLD.iftsta_in_flight THEN
@@ -59,10 +93,8 @@ BEGIN
                 'reason', NULLIF(current_setting('sperrd.reason', true), ''))));
     RETURN NULL;
 END $$;
+GRANT EXECUTE ON FUNCTION sperr_orders_count(), sperr_orders_count_none(), sperr_orders_iftsta_reset(), sperr_orders_history_complete() TO PUBLIC;
 DROP FUNCTION sperrd_claimed_by(OID);
-GRANT EXECUTE ON FUNCTION sperr_order_history_append_only(),
-    sperr_orders_count(),
-    sperr_orders_count_none(),
-    sperr_order_totals_keep_types(),
-    sperr_orders_iftsta_reset(),
-    sperr_orders_history_complete() TO PUBLIC;
+DROP INDEX api_transactions_unredacted;
+DROP INDEX api_transactions_order;
+ALTER TABLE api_transactions DROP COLUMN redacted_at;
