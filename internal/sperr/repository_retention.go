@@ -98,8 +98,9 @@ func (r *Repository) countRedactable(ctx context.Context, tx pgx.Tx, before time
 		WITH due AS MATERIALIZED (SELECT id, created_at FROM sperr_orders WHERE `+keptLongEnough+`)
 		SELECT (SELECT count(*) FROM due), (SELECT min(created_at) FROM due),
 			(SELECT count(*) FROM event_outbox WHERE order_id IN (SELECT id FROM due)),
-			(SELECT count(*) FROM api_transactions WHERE tenant = @tenant AND response_body <> ''
-				AND (order_id IN (SELECT id FROM due) OR order_id IS NULL AND created_at < @before)),
+			(SELECT count(*) FROM api_transactions t WHERE tenant = @tenant AND redacted_at IS NULL AND response_body <> ''
+				AND (order_id IN (SELECT id FROM due) OR created_at < @before AND (order_id IS NULL
+					OR EXISTS (SELECT FROM sperr_orders o WHERE o.id = t.order_id AND o.redacted_at IS NOT NULL)))),
 			(SELECT count(*) FROM webhook_rejects WHERE `+settledLongEnough+` OR tenant = @tenant AND settlement IS NOT NULL
 				AND redacted_at IS NULL AND settled_at < @before AND order_id IN (SELECT id FROM due))`,
 		pgx.NamedArgs{"tenant": r.tenant, "before": before}).Scan(&c.Orders, &c.Oldest, &c.Events, &c.Answers, &c.Rejects)

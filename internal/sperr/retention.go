@@ -2,6 +2,7 @@ package sperr
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -9,6 +10,7 @@ import (
 
 	"sperrd/internal/loop"
 	"sperrd/internal/outbox"
+	"sperrd/internal/transaction"
 )
 
 // redactedMembers are the members of an answer that hold an address or a free text: those of
@@ -25,7 +27,7 @@ type RedactionPreview struct {
 	Orders  int64      `json:"orders"`
 	Oldest  *time.Time `json:"oldest"`  // arrival of the oldest of them; nil: there is none
 	Events  int64      `json:"events"`  // of these orders
-	Answers int64      `json:"answers"` // to calls about these orders, and old ones about none
+	Answers int64      `json:"answers"` // to calls about these orders, and old ones about none or a redacted one
 	Rejects int64      `json:"rejects"` // refused deliveries, settled
 }
 
@@ -51,24 +53,31 @@ func (s *Service) PreviewRedaction(ctx context.Context, age time.Duration) (prev
 // that are settled for so long. An order whose Lieferant does not know the outcome is left
 // alone, and so is a delivery that nobody has settled. Statistics stay as they are. An order
 // and everything of it is one transaction; where Redact fails, or ctx ends, what it returns
-// is done all the same. Any number of them may run at the same time.
+// is done all the same, and one kind that fails does not keep the others. Any number of them may run at the same time.
 func (s *Service) Redact(ctx context.Context, actor string, age time.Duration) (done Redaction, err error) {
-	before, at, answer := s.now().Add(-age), place{}, ""
-	for _, group := range []func() (more bool, err error){
-		func() (more bool, err error) { at, more, err = s.redactSome(ctx, actor, before, at, &done); return },
-		func() (more bool, err error) { answer, more, err = s.redactAnswers(ctx, before, answer, &done); return },
-		func() (more bool, err error) { return s.redactRejects(ctx, before, &done) },
-	} {
-		for more := true; more; {
-			if ctx.Err() != nil {
-				return done, ctx.Err()
-			}
-			if more, err = group(); err != nil {
-				return done, err
-			}
+	before, at := s.now().Add(-age), place{}
+	return done, errors.Join(
+		inGroups(ctx, func() (more bool, err error) {
+			at, more, err = s.redactSome(ctx, actor, before, at, &done)
+			return more, err
+		}),
+		inGroups(ctx, func() (more bool, err error) { return s.redactAnswers(ctx, before, &done) }),
+		inGroups(ctx, func() (more bool, err error) { return s.redactRejects(ctx, before, &done) }),
+	)
+}
+
+// inGroups does one group after another while there are more.
+func inGroups(ctx context.Context, group func() (more bool, err error)) error {
+	for more := true; more; {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var err error
+		if more, err = group(); err != nil {
+			return err
 		}
 	}
-	return done, nil
+	return nil
 }
 
 // redactSome does a group of orders with their events, answers and history.
@@ -88,7 +97,7 @@ func (s *Service) redactSome(ctx context.Context, actor string, before time.Time
 		if some.Events, err = outbox.Redact(ctx, tx, s.repo.tenant, ids, Redacted); err != nil {
 			return err
 		}
-		if some.Answers, err = s.transactions.Redact(ctx, tx, ids, redactedMembers, Redacted); err != nil {
+		if some.Answers, err = s.transactions.RedactOrders(ctx, tx, ids, s.answerRedaction()); err != nil {
 			return err
 		}
 		some.Orders, last, more = len(orders), reached, len(orders) == maxRedacted
@@ -101,18 +110,23 @@ func (s *Service) redactSome(ctx context.Context, actor string, before time.Time
 	return last, more, nil
 }
 
-// redactAnswers does a group of answers to calls that came to no order.
-func (s *Service) redactAnswers(ctx context.Context, before time.Time, after string, done *Redaction) (last string, more bool, err error) {
-	var n int
+// redactAnswers does a group of old answers to calls that came to no order, or to one that
+// was redacted before them.
+func (s *Service) redactAnswers(ctx context.Context, before time.Time, done *Redaction) (more bool, err error) {
+	var changed, seen int
 	err = s.transact(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		n, last, err = s.transactions.RedactOlder(ctx, tx, before, after, redactedMembers, Redacted)
+		changed, seen, err = s.transactions.RedactOlder(ctx, tx, before, maxRedacted, s.answerRedaction())
 		return err
 	})
 	if err != nil {
-		return after, false, err
+		return false, err
 	}
-	done.Answers += n
-	return last, last != "", nil
+	done.Answers += changed
+	return seen == maxRedacted, nil
+}
+
+func (s *Service) answerRedaction() transaction.Redaction {
+	return transaction.Redaction{Members: redactedMembers, Text: Redacted, At: s.now()}
 }
 
 // redactRejects does a group of settled deliveries.

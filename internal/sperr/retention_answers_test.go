@@ -49,6 +49,29 @@ func TestRedact_replaces_what_old_answers_about_no_order_quote(t *testing.T) {
 	}
 }
 
+// A call about an order that was redacted long ago may still be refused, with words of its own.
+func TestRedact_replaces_old_answers_that_came_after_their_order_was_redacted(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	redacted, open := b.created(t).ID, b.created(t).ID
+	b.exec(t, `UPDATE sperr_orders SET status = 'cancelled', redacted_at = now() WHERE id = $1`, redacted)
+	b.exec(t, `UPDATE api_transactions SET created_at = created_at - $1::interval`, testAge+time.Second)
+	if preview, err := b.service.PreviewRedaction(t.Context(), testAge); err != nil || preview != (RedactionPreview{Answers: 1}) {
+		t.Errorf("preview %+v, %v", preview, err)
+	}
+	for _, want := range []Redaction{{Answers: 1}, {}} {
+		if done, err := b.service.Redact(t.Context(), "t", testAge); err != nil || done != want {
+			t.Errorf("replaced %+v, %v; want %+v", done, err, want)
+		}
+	}
+	if preview, err := b.service.PreviewRedaction(t.Context(), testAge); err != nil || preview != (RedactionPreview{}) {
+		t.Errorf("preview afterwards %+v, %v", preview, err)
+	}
+	if left := column[uuid.UUID](t, b.pool, `SELECT order_id FROM api_transactions WHERE redacted_at IS NULL`); len(left) != 1 || left[0] != open {
+		t.Errorf("left %v, want that of %v", left, open)
+	}
+}
+
 func TestRedact_works_through_many_answers_about_no_order(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -11,78 +11,64 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Redact replaces, in the answers that are kept for operations on orders, the texts of the
-// named members by text, wherever they stand in the JSON, and returns how many answers it
-// changed. A body that is no JSON becomes text. Who repeats such a call gets the answer as
-// it stands then.
-func (s *Store) Redact(ctx context.Context, tx pgx.Tx, orders []uuid.UUID, members []string, text string) (changed int, err error) {
-	answers, err := s.answers(ctx, tx, `order_id = ANY (@orders) ORDER BY logical_id`, pgx.NamedArgs{"orders": orders})
-	if err != nil {
-		return 0, err
-	}
-	return s.redact(ctx, tx, answers, members, text)
+// Redaction is what of the answers that are kept is replaced, and by what.
+type Redaction struct {
+	Members []string // whose texts are replaced, wherever they stand in the JSON
+	Text    string   // by this; a body that is no JSON becomes it
+	At      time.Time
 }
 
-// maxRedacted bounds what RedactOlder does at once.
-const maxRedacted = 500
-
-// RedactOlder is Redact for operations of before a time that came to no order, such as a
-// creation that was refused, for a number of them after one in the order of their ids. It
-// returns the last; none is left where that is empty.
-func (s *Store) RedactOlder(ctx context.Context, tx pgx.Tx, before time.Time, after string, members []string, text string) (changed int, last string, err error) {
-	answers, err := s.answers(ctx, tx, `order_id IS NULL AND created_at < @before AND logical_id > @after ORDER BY logical_id LIMIT @limit`,
-		pgx.NamedArgs{"before": before, "after": after, "limit": maxRedacted})
-	if err != nil {
-		return 0, "", err
-	}
-	if len(answers) == maxRedacted {
-		last = answers[maxRedacted-1].LogicalID
-	}
-	changed, err = s.redact(ctx, tx, answers, members, text)
-	return changed, last, err
+// RedactOrders replaces texts in the answers to operations on orders, and returns how many
+// answers it changed. Who repeats such a call gets the answer as it stands then.
+func (s *Store) RedactOrders(ctx context.Context, tx pgx.Tx, orders []uuid.UUID, r Redaction) (changed int, err error) {
+	changed, _, err = s.redact(ctx, tx, `order_id = ANY (@orders)`, pgx.NamedArgs{"orders": orders}, r)
+	return changed, err
 }
 
-// keptAnswer is the body of the answer to an operation.
-type keptAnswer struct {
-	LogicalID    string
-	ResponseBody []byte
+// RedactOlder is RedactOrders for at most limit operations of before a time that came to no
+// order, such as a creation that was refused, or to one that is redacted already. It
+// returns how many it has looked at, too: there may be more if that is limit.
+func (s *Store) RedactOlder(ctx context.Context, tx pgx.Tx, before time.Time, limit int, r Redaction) (changed, seen int, err error) {
+	return s.redact(ctx, tx, `created_at < @before
+		AND (order_id IS NULL OR EXISTS (SELECT FROM sperr_orders o WHERE o.id = t.order_id AND o.redacted_at IS NOT NULL))
+		ORDER BY created_at LIMIT @limit`, pgx.NamedArgs{"before": before, "limit": limit}, r)
 }
 
-func (s *Store) answers(ctx context.Context, tx pgx.Tx, which string, args pgx.NamedArgs) ([]keptAnswer, error) {
+func (s *Store) redact(ctx context.Context, tx pgx.Tx, which string, args pgx.NamedArgs, r Redaction) (changed, seen int, err error) {
 	args["tenant"] = s.tenant
 	rows, err := tx.Query(ctx, `
-		SELECT logical_id, response_body FROM api_transactions
-		WHERE tenant = @tenant AND response_body <> '' AND `+which+` FOR UPDATE`, args)
+		SELECT logical_id, response_body FROM api_transactions t
+		WHERE tenant = @tenant AND redacted_at IS NULL AND response_body <> '' AND `+which+` FOR UPDATE OF t`, args)
 	if err != nil {
-		return nil, fmt.Errorf("find the answers: %w", err)
+		return 0, 0, fmt.Errorf("find the answers: %w", err)
 	}
-	answers, err := pgx.CollectRows(rows, pgx.RowToStructByName[keptAnswer])
-	if err != nil {
-		return nil, fmt.Errorf("find the answers: %w", err)
-	}
-	return answers, nil
-}
-
-func (s *Store) redact(ctx context.Context, tx pgx.Tx, answers []keptAnswer, members []string, text string) (changed int, err error) {
-	hidden := make(map[string]bool, len(members))
-	for _, member := range members {
+	hidden := make(map[string]bool, len(r.Members))
+	for _, member := range r.Members {
 		hidden[member] = true
 	}
 	var ids []string
 	var bodies [][]byte
-	for _, a := range answers {
-		if redacted := redactBody(a.ResponseBody, hidden, text); !bytes.Equal(redacted, a.ResponseBody) {
-			ids, bodies = append(ids, a.LogicalID), append(bodies, redacted)
+	var id string
+	var body []byte
+	_, err = pgx.ForEachRow(rows, []any{&id, &body}, func() error {
+		redacted := redactBody(body, hidden, r.Text)
+		if !bytes.Equal(redacted, body) {
+			changed++
 		}
+		ids, bodies = append(ids, id), append(bodies, redacted)
+		return nil
+	})
+	if err != nil {
+		return 0, 0, fmt.Errorf("find the answers: %w", err)
 	}
 	_, err = tx.Exec(ctx, `
-		UPDATE api_transactions t SET response_body = r.body
+		UPDATE api_transactions t SET response_body = r.body, redacted_at = $4
 		FROM unnest($2::text[], $3::bytea[]) AS r (logical_id, body)
-		WHERE t.tenant = $1 AND t.logical_id = r.logical_id`, s.tenant, ids, bodies)
+		WHERE t.tenant = $1 AND t.logical_id = r.logical_id`, s.tenant, ids, bodies, r.At)
 	if err != nil {
-		return 0, fmt.Errorf("replace the answers: %w", err)
+		return 0, 0, fmt.Errorf("replace the answers: %w", err)
 	}
-	return len(ids), nil
+	return changed, len(ids), nil
 }
 
 func redactBody(body []byte, hidden map[string]bool, text string) []byte {

@@ -96,7 +96,7 @@ func (s *Store) Keep(ctx context.Context, tx pgx.Tx, a Attempt, e Entry) error {
 func (s *Store) Settle(ctx context.Context, logicalID string, answer *Answer, at time.Time) (Answer, error) {
 	set, args := "", pgx.NamedArgs{"tenant": s.tenant, "logical_id": logicalID, "at": at}
 	if answer != nil {
-		set = `, status_code = @status_code, response_headers = @response_headers, response_body = @response_body`
+		set = `, status_code = @status_code, response_headers = @response_headers, response_body = @response_body, redacted_at = NULL`
 		args["status_code"], args["response_headers"], args["response_body"] = answer.Status, nonNil(answer.Header), bytesOf(answer.Body)
 	}
 	settled, err := s.answer(ctx, `
