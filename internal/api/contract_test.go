@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -168,7 +167,7 @@ func (c *contract) parameters(pattern string, operation place) map[[2]string]pla
 // named are the parameters in one place.
 func named(parameters map[[2]string]place, in string) map[string]place {
 	some := map[string]place{}
-	for key, parameter := range maps.All(parameters) {
+	for key, parameter := range parameters {
 		if key[0] == in {
 			some[key[1]] = parameter
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 
 	"github.com/go-chi/chi/v5"
 	swagger "github.com/swaggest/swgui/v5/static"
@@ -43,35 +44,47 @@ func (s *server) handleDocs(w http.ResponseWriter, _ *http.Request) error {
 }
 
 func (s *server) handleDocsAsset(w http.ResponseWriter, r *http.Request) error {
-	switch name := chi.URLParam(r, "asset"); name {
-	case "start.js":
-		newStatic(typeJavaScript, docsStart).serve(w, r)
-		return nil
-	case "swagger-ui-bundle.js":
-		return serveSwagger(w, r, name, typeJavaScript)
-	case "swagger-ui.css":
-		return serveSwagger(w, r, name, typeCSS)
-	default:
+	load, known := docsFiles[chi.URLParam(r, "asset")]
+	if !known {
 		return errNoRoute
 	}
+	file, err := load()
+	if err != nil {
+		return err
+	}
+	file.serve(w, r)
+	return nil
 }
 
-// serveSwagger answers with a file of Swagger UI, which the binary has as gzip alone.
-func serveSwagger(w http.ResponseWriter, r *http.Request, name, contentType string) error {
-	zipped := takesGzip(r.Header)
-	body, err := swagger.FS.ReadFile(name + ".gz")
-	if err == nil && !zipped {
-		body, err = unzip(body)
-	}
-	if err != nil {
-		return fmt.Errorf("read %s of the page of the description: %w", name, err)
-	}
-	w.Header().Set("Vary", "Accept-Encoding")
-	if zipped {
-		w.Header().Set("Content-Encoding", "gzip")
-	}
-	newStatic(contentType, body).serve(w, r)
-	return nil
+// docsFiles are the files of the page, each made when it is first asked for.
+var docsFiles = map[string]func() (docsFile, error){
+	"start.js": sync.OnceValues(func() (docsFile, error) {
+		return docsFile{plain: newStatic(typeJavaScript, docsStart)}, nil
+	}),
+	"swagger-ui-bundle.js": swaggerFile("swagger-ui-bundle.js", typeJavaScript),
+	"swagger-ui.css":       swaggerFile("swagger-ui.css", typeCSS),
+}
+
+// docsFile is a file of the page in the codings in which there is one.
+type docsFile struct {
+	plain static
+	gzip  *static // nil: there is none
+}
+
+// swaggerFile is a file of Swagger UI, which the binary has as gzip.
+func swaggerFile(name, contentType string) func() (docsFile, error) {
+	return sync.OnceValues(func() (docsFile, error) {
+		zipped, err := swagger.FS.ReadFile(name + ".gz")
+		if err != nil {
+			return docsFile{}, fmt.Errorf("read %s: %w", name, err)
+		}
+		plain, err := unzip(zipped)
+		if err != nil {
+			return docsFile{}, fmt.Errorf("unzip %s: %w", name, err)
+		}
+		small := newStatic(contentType, zipped)
+		return docsFile{plain: newStatic(contentType, plain), gzip: &small}, nil
+	})
 }
 
 func unzip(body []byte) ([]byte, error) {
@@ -80,4 +93,18 @@ func unzip(body []byte) ([]byte, error) {
 		return nil, err
 	}
 	return io.ReadAll(plain)
+}
+
+func (f docsFile) serve(w http.ResponseWriter, r *http.Request) {
+	if f.gzip == nil {
+		f.plain.serve(w, r)
+		return
+	}
+	w.Header().Set("Vary", "Accept-Encoding")
+	if !takesGzip(r.Header) {
+		f.plain.serve(w, r)
+		return
+	}
+	w.Header().Set("Content-Encoding", "gzip")
+	f.gzip.serve(w, r)
 }

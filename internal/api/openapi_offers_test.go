@@ -104,12 +104,13 @@ func offers(schema place) (values []any) {
 func exampleOf(t *testing.T, operation place) string {
 	t.Helper()
 	examples := operation.in("requestBody", "content", "application/json", "examples")
-	for name := range examples.members() {
-		raw, err := json.Marshal(examples.in(name).members()["value"])
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(raw)
+	names := slices.Sorted(maps.Keys(examples.members()))
+	if len(names) == 0 {
+		return ""
 	}
-	return ""
+	raw, err := json.Marshal(examples.in(names[0]).members()["value"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
 }
