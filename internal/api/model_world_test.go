@@ -57,7 +57,7 @@ const modelFaults = `
 	CREATE TABLE model_fault (tenant TEXT, kind TEXT);
 	CREATE FUNCTION model_fault() RETURNS trigger LANGUAGE plpgsql AS $$
 	BEGIN
-		IF EXISTS (SELECT FROM model_fault WHERE tenant = NEW.tenant AND kind = TG_ARGV[0]) THEN
+		IF EXISTS (SELECT FROM public.model_fault WHERE tenant = NEW.tenant AND kind = TG_ARGV[0]) THEN
 			RAISE EXCEPTION 'the test lets % fail', TG_ARGV[0];
 		END IF;
 		RETURN NEW;
