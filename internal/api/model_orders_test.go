@@ -118,6 +118,9 @@ func (m *model) change(c modelCall, v modelVerdict) modelExpected {
 			o.attempts = 1
 		}
 	}
+	if c.route == "execute" || c.route == "fail" {
+		v.recorded = o.status
+	}
 	if c.route == "reset" {
 		o.attempts = 0
 	}

@@ -34,7 +34,7 @@ type modelOp struct {
 	operation, content   string
 	order                int // -1: none
 	status               int
-	code                 string
+	code, recorded       string
 	provisional, settled bool    // settled: by whoever did not wait for makod
 	answer               *answer // nil: nobody has got one yet
 }
@@ -57,6 +57,7 @@ type modelExpected struct {
 	replayed bool
 	sends    bool   // makod is told
 	words    string // in the detail, where they matter
+	recorded string // of a report: the order's status after it, which a 202 says
 }
 
 func refused(status int, code string) modelExpected {
@@ -117,7 +118,7 @@ func (m *model) apply(c modelCall, db string) modelExpected {
 	e.op = len(m.ops)
 	m.ops = append(m.ops, modelOp{
 		logical: c.first, executedBy: c.own, principal: c.principal, operation: c.operation(), content: c.content().same + c.reference,
-		order: e.order, status: e.status, code: e.code, provisional: e.sends,
+		order: e.order, status: e.status, code: e.code, recorded: e.recorded, provisional: e.sends,
 	})
 	m.bind(c, e.op)
 	return e
@@ -170,7 +171,7 @@ func (m *model) replay(c modelCall, op int, db string) modelExpected {
 		}
 		o.provisional, o.settled, o.status = false, true, http.StatusAccepted
 	}
-	return modelExpected{status: o.status, code: o.code, op: op, order: o.order, replayed: true}
+	return modelExpected{status: o.status, code: o.code, op: op, order: o.order, replayed: true, recorded: o.recorded}
 }
 
 // finish tells makod the outcome that e has left to it, and what its caller gets then.
@@ -203,6 +204,9 @@ func (m *model) match(e modelExpected, c modelCall, got answer) error {
 	}
 	if code := codeOf(got); code != e.code || !strings.Contains(string(got.body), e.words) {
 		return fmt.Errorf("%s, want code %q and words %q", got.body, e.code, e.words)
+	}
+	if recorded := fmt.Sprintf(`"status":%q`, e.recorded); got.status == http.StatusAccepted && !strings.Contains(string(got.body), recorded) {
+		return fmt.Errorf("%s, want %s", got.body, recorded)
 	}
 	if replayed := got.header.Get("Idempotent-Replayed"); (replayed == "true") != e.replayed || replayed != "" && replayed != "true" {
 		return fmt.Errorf("Idempotent-Replayed %q, want it: %t", replayed, e.replayed)
