@@ -94,7 +94,9 @@ BEGIN
     RETURN NULL;
 END $$;
 GRANT EXECUTE ON FUNCTION sperr_orders_count(), sperr_orders_count_none(), sperr_orders_iftsta_reset(), sperr_orders_history_complete() TO PUBLIC;
-DROP FUNCTION sperrd_claimed_by(OID);
+DROP FUNCTION IF EXISTS sperrd_claimed_by(OID);
+DROP FUNCTION IF EXISTS sperrd_setting(TEXT);
+ALTER TABLE sperr_orders DROP CONSTRAINT sperr_orders_marktdaten_texts;
 DROP INDEX api_transactions_unredacted;
 DROP INDEX api_transactions_order;
 ALTER TABLE api_transactions DROP COLUMN redacted_at;

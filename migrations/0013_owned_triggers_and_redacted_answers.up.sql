@@ -8,13 +8,23 @@ ALTER TABLE api_transactions ADD COLUMN redacted_at TIMESTAMPTZ;
 CREATE INDEX api_transactions_order ON api_transactions (order_id) WHERE order_id IS NOT NULL;
 CREATE INDEX api_transactions_unredacted ON api_transactions (created_at) WHERE redacted_at IS NULL AND response_body <> '';
 
+-- Who reads an order reads them all as text; a value that is none made the list fail.
+ALTER TABLE sperr_orders ADD CONSTRAINT sperr_orders_marktdaten_texts CHECK (marktdaten IS NULL OR jsonb_typeof(marktdaten) = 'object'
+    AND NOT jsonb_path_exists(marktdaten, 'strict $.* ? (@.type() != "string")', '{}', true)) NOT VALID; -- not those of earlier statements
+
+-- What a session says with SET, or NULL. PostgreSQL takes any bytes from the options of a
+-- connection; those that are no text are refused here, since no dump could be restored
+-- with them.
+CREATE FUNCTION sperrd_setting(name TEXT) RETURNS TEXT LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT NULLIF(convert_from(convert_to(current_setting(name, true), getdatabaseencoding()), getdatabaseencoding()), '')
+$$;
+
 -- The role behind an actor that somebody has named with sperrd.actor; NULL where the owner
 -- has, which the service is, or where nobody has and the actor is the role.
 CREATE FUNCTION sperrd_claimed_by(orders OID) RETURNS TEXT LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT session_user::text FROM pg_class
     WHERE oid = orders AND pg_get_userbyid(relowner) <> session_user AND current_setting('sperrd.actor', true) <> ''
 $$;
-REVOKE EXECUTE ON FUNCTION sperrd_claimed_by(OID) FROM PUBLIC;
 
 -- The triggers write with the rights of their owner, so that nobody else needs any to
 -- history or totals. That makes all they call count: a temporary table, or a function or an
@@ -64,19 +74,19 @@ BEGIN
         OR COALESCE(OLD.iftsta_faellig_am < (now() AT TIME ZONE 'Europe/Berlin')::date, false);
     NEW.updated_at            := now();
     INSERT INTO %1$I.sperr_order_history (tenant, order_id, actor, action, from_status, to_status, detail, transaction_id)
-    VALUES (NEW.tenant, NEW.id, COALESCE(NULLIF(current_setting('sperrd.actor', true), ''), 'sql:' || session_user),
+    VALUES (NEW.tenant, NEW.id, COALESCE(%1$I.sperrd_setting('sperrd.actor'::text), 'sql:' || session_user),
             'iftsta_reset', OLD.status, NEW.status,
             jsonb_strip_nulls(jsonb_build_object('attempts', OLD.iftsta_attempts, 'reset', OLD.iftsta_resets + 1,
-                'reason', NULLIF(current_setting('sperrd.reason', true), ''),
+                'reason', %1$I.sperrd_setting('sperrd.reason'::text),
                 'role', %1$I.sperrd_claimed_by(TG_RELID),
-                'initial_transaction_id', NULLIF(current_setting('sperrd.initial_transaction_id', true), ''),
-                'reference_id', NULLIF(current_setting('sperrd.reference_id', true), ''))),
-            NULLIF(current_setting('sperrd.transaction_id', true), ''));
+                'initial_transaction_id', %1$I.sperrd_setting('sperrd.initial_transaction_id'::text),
+                'reference_id', %1$I.sperrd_setting('sperrd.reference_id'::text))),
+            %1$I.sperrd_setting('sperrd.transaction_id'::text));
     RETURN NEW;
 END $$
 $sql$, current_schema());
 
--- As in 0012, and with the role.
+-- As in 0012, and with the role, and the lines of this transaction by their row too.
 EXECUTE format($sql$
 CREATE OR REPLACE FUNCTION sperr_orders_history_complete() RETURNS trigger LANGUAGE plpgsql
     SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -88,8 +98,10 @@ BEGIN
         before := OLD.status;
     END IF;
     IF EXISTS (
-        SELECT FROM %1$I.sperr_order_history
-        WHERE tenant = NEW.tenant AND order_id = NEW.id AND xact = pg_current_xact_id()
+        -- A line that was restored into another cluster may have the xact of this transaction;
+        -- its row is of an earlier one all the same.
+        SELECT FROM %1$I.sperr_order_history h
+        WHERE tenant = NEW.tenant AND order_id = NEW.id AND xact = pg_current_xact_id() AND age(h.xmin) <= 0
           AND action NOT IN ('changed_by_sql', 'iftsta_reset') -- each is of one statement in SQL, or moves nothing of these
           AND to_status = NEW.status AND from_status IS NOT DISTINCT FROM before
           AND CASE
@@ -107,10 +119,10 @@ BEGIN
         WHERE n.value IS DISTINCT FROM o.value;
     END IF;
     INSERT INTO %1$I.sperr_order_history (tenant, order_id, actor, action, from_status, to_status, detail)
-    VALUES (NEW.tenant, NEW.id, COALESCE(NULLIF(current_setting('sperrd.actor', true), ''), 'sql:' || session_user),
+    VALUES (NEW.tenant, NEW.id, COALESCE(%1$I.sperrd_setting('sperrd.actor'::text), 'sql:' || session_user),
             'changed_by_sql', before, NEW.status,
             jsonb_strip_nulls(jsonb_build_object('columns', changed,
-                'reason', NULLIF(current_setting('sperrd.reason', true), ''),
+                'reason', %1$I.sperrd_setting('sperrd.reason'::text),
                 'role', %1$I.sperrd_claimed_by(TG_RELID))));
     RETURN NULL;
 END $$

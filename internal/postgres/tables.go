@@ -45,7 +45,7 @@ func Tables(ctx context.Context, tx pgx.Tx, privileges map[string]string) ([]Tab
 			ARRAY(SELECT quote_ident(x.relname) FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid
 				WHERE i.indrelid = c.oid AND NOT i.indisvalid ORDER BY 1) AS invalid,
 			ARRAY(SELECT t.tgname::text FROM pg_trigger t JOIN pg_proc f ON f.oid = t.tgfoid
-				WHERE t.tgrelid = c.oid AND NOT t.tgisinternal AND t.tgenabled IN ('O', 'A')
+				WHERE t.tgrelid = c.oid AND NOT t.tgisinternal AND (t.tgenabled = 'A' OR t.tgenabled = 'O' AND current_setting('session_replication_role') <> 'replica')
 				AND f.proconfig @> ARRAY['search_path=pg_catalog, pg_temp'] AND (f.prosrc !~ '\m(INSERT INTO|TRUNCATE)\M'
 					OR f.prosecdef AND NOT has_function_privilege('public', f.oid, 'EXECUTE')
 					AND strpos(f.prosrc, quote_ident(current_schema()) || '.') > 0) ORDER BY 1) AS triggers

@@ -131,7 +131,7 @@ func TestRoleThatWorksOnOrdersCannotWeakenTheHistory(t *testing.T) {
 	for _, sql := range []string{
 		`INSERT INTO sperr_order_history (tenant, order_id, actor, action, to_status) SELECT tenant, id, 'makod', 'cancelled', status FROM sperr_orders`,
 		`CREATE TEMP TABLE o (LIKE sperr_orders); CREATE CONSTRAINT TRIGGER lie AFTER INSERT ON o FOR EACH ROW EXECUTE FUNCTION sperr_orders_history_complete()`,
-		`INSERT INTO sperr_order_totals SELECT tenant, 'executed', order_type, false, 7 FROM sperr_orders`, `SELECT sperrd_claimed_by(0)`,
+		`INSERT INTO sperr_order_totals SELECT tenant, 'executed', order_type, false, 7 FROM sperr_orders`, `SELECT sperr_orders_count()`,
 		`UPDATE sperr_order_history SET actor = 'x'`, `DELETE FROM sperr_order_history`, `TRUNCATE sperr_order_history`, `DELETE FROM sperr_orders`,
 		`ALTER TABLE sperr_orders DISABLE TRIGGER USER`, `SET session_replication_role = replica`, `DROP TRIGGER sperr_orders_history_of_update ON sperr_orders`,
 		`ALTER FUNCTION sperr_orders_history_complete() RESET search_path`, `DROP FUNCTION sperrd_claimed_by(OID) CASCADE`,
