@@ -106,6 +106,8 @@ func wantedType(t reflect.Type) string {
 		return "true or false"
 	case t != nil && t.Kind() == reflect.Struct:
 		return "an object"
+	case t != nil && t.Kind() == reflect.Int:
+		return "a whole number, written in digits alone"
 	default:
 		return "a string"
 	}

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -98,6 +99,27 @@ func TestMCP_is_asked_by_POST_with_a_body_of_bounds(t *testing.T) {
 	for _, body := range []string{"", "{", "[]", "null", `"x"`, `{"jsonrpc":"2.0"}`, "\x00", strings.Repeat("[", 100_000)} {
 		if a := g.mcp(t, body, key...); a.status/100 != 4 {
 			t.Errorf("%.20q: %d %s", body, a.status, a.body)
+		}
+	}
+}
+
+// What a version of the protocol answers to what it does not know is described, whatever it is.
+func TestMCP_answers_unknown_versions_and_methods_as_described(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	statuses := map[int]bool{}
+	for _, version := range []string{"", "bogus", "2024-11-05", "2025-06-18", "2026-07-28", "9999-01-01"} {
+		for _, method := range []string{"nix", "tools/list", "ping", "initialize", "prompts/get", "resources/list", "server/discover"} {
+			body := fmt.Sprintf(`{"jsonrpc":"2.0","id":"a","method":%q}`, method)
+			a := b.mcp(t, body, "MCP-Protocol-Version", version)
+			if statuses[a.status] = true; a.status >= http.StatusInternalServerError {
+				t.Errorf("%s of %q: %d %s", method, version, a.status, a.body)
+			}
+		}
+	}
+	for _, want := range []int{http.StatusOK, http.StatusBadRequest, http.StatusNotFound} {
+		if !statuses[want] {
+			t.Errorf("none was answered %d: %v", want, statuses)
 		}
 	}
 }

@@ -117,6 +117,12 @@ func TestResets_refuse_what_chooses_everything_or_nothing_by_mistake(t *testing.
 			}
 		}
 	}
+	for _, limit := range []string{`"5"`, "1.5", "1e1", "99999999999999999999", "[]"} {
+		p := wantProblem(t, b.resets(t, "", `{"stuck":true,"limit":`+limit+`}`), http.StatusBadRequest, "invalid_body", "limit")
+		if !strings.Contains(p.Detail, "a whole number, written in digits alone") {
+			t.Errorf("limit %s: %s", limit, p.Detail)
+		}
+	}
 	wantProblem(t, b.resets(t, "?dry_run=1", `{"stuck":true}`), http.StatusBadRequest, "invalid_parameter", "dry_run")
 	if b.cycle(t, id).Attempts != 8 {
 		t.Error("something was reset")

@@ -7,5 +7,12 @@ window.addEventListener("load", () => {
     docExpansion: "none",
     defaultModelsExpandDepth: 0,
     validatorUrl: null,
+    // A client of MCP takes both, and the page would offer one.
+    requestInterceptor: (request) => {
+      if (request.url.endsWith("/mcp")) {
+        request.headers.Accept = "application/json, text/event-stream";
+      }
+      return request;
+    },
   });
 });
