@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
 	"sperrd/internal/postgres"
@@ -121,48 +120,6 @@ func TestCheck_tables_that_are_not_kept_well_are_told(t *testing.T) {
 	e.want(t, "warn", "tables", "autovacuum is off for event_outbox", "")
 	e.want(t, "fail", "tables", "missing: webhook_rejects", "backup")
 	e.want(t, "fail", "queues", "webhook_rejects", "")
-}
-
-func TestCheck_triggers_that_do_not_fire_are_told(t *testing.T) {
-	t.Parallel()
-	url := postgrestest.NewURL(t)
-	check(t, healthy(t), url).want(t, "ok", "tables", "all there", "")
-	for _, c := range []struct{ sql, trigger string }{
-		{"ALTER TABLE sperr_order_history DISABLE TRIGGER sperr_order_history_append_only", "sperr_order_history_append_only of sperr_order_history"},
-		{"ALTER TABLE sperr_orders ENABLE REPLICA TRIGGER sperr_orders_count_insert", "sperr_orders_count_insert of sperr_orders"},
-		{"DROP TRIGGER sperr_orders_history_of_update ON sperr_orders", "sperr_orders_history_of_update of sperr_orders"},
-		{"ALTER FUNCTION sperr_order_totals_keep_types() RESET search_path", "sperr_order_totals_keep_types of sperr_order_totals"},
-		{"GRANT EXECUTE ON FUNCTION sperr_orders_iftsta_reset() TO PUBLIC", "sperr_orders_iftsta_reset of sperr_orders"},
-		{"ALTER FUNCTION sperr_orders_count() SECURITY INVOKER", "sperr_orders_count_update of sperr_orders"},
-	} {
-		do(t, url, c.sql)
-		check(t, healthy(t), url).want(t, "fail", "tables", c.trigger, "ENABLE TRIGGER")
-	}
-	renamed := postgrestest.NewURL(t)
-	do(t, postgrestest.AdminURL(t, renamed), `ALTER SCHEMA public RENAME TO "Netz"`, "ALTER DATABASE "+quoted(databaseOf(t, renamed))+` SET search_path = "Netz"`)
-	check(t, healthy(t), renamed).want(t, "fail", "tables", "sperr_orders_history_of_insert of sperr_orders", "Mend the triggers")
-}
-
-// What the doctor looks for is what the migrations have made.
-func TestCheck_knows_every_trigger(t *testing.T) {
-	t.Parallel()
-	conn, err := pgx.Connect(t.Context(), postgrestest.NewURL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
-	rows, err := conn.Query(t.Context(), `SELECT tgrelid::regclass::text, tgname::text FROM pg_trigger WHERE NOT tgisinternal ORDER BY 1, 2`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	made := map[string][]string{}
-	var table, trigger string
-	if _, err := pgx.ForEachRow(rows, []any{&table, &trigger}, func() error { made[table] = append(made[table], trigger); return nil }); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(made, triggers); diff != "" {
-		t.Errorf("triggers (-made +looked for):\n%s", diff)
-	}
 }
 
 func TestCheck_schema_in_which_others_may_create_is_told(t *testing.T) {

@@ -15,6 +15,12 @@ import (
 // A CSV is large: the next one waits for its turn, and nobody else for either.
 func TestCSV_is_made_one_at_a_time(t *testing.T) {
 	t.Parallel()
+	wantOneAtATime(t, func(b *bench) answer { return b.csv(t, "") })
+}
+
+// wantOneAtATime asks twice for what reads the orders for long, and for something else.
+func wantOneAtATime(t *testing.T, ask func(b *bench) answer) {
+	t.Helper()
 	b := newBench(t, func(s *settings) {
 		s.handler = func(o api.Options) http.Handler { return api.NewImpatientHandler(o, 10*time.Millisecond, time.Minute) }
 	})
@@ -28,16 +34,16 @@ func TestCSV_is_made_one_at_a_time(t *testing.T) {
 	}
 	var first answer
 	var asked sync.WaitGroup
-	asked.Go(func() { first = b.csv(t, "") })
+	asked.Go(func() { first = ask(b) })
 	b.awaitLocked(t)
-	wantProblem(t, b.csv(t, ""), http.StatusServiceUnavailable, "unavailable")
+	wantProblem(t, ask(b), http.StatusServiceUnavailable, "unavailable")
 	wantStatus(t, b.get(t, rejects), http.StatusOK)
 	if err := held.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	asked.Wait()
 	wantStatus(t, first, http.StatusOK)
-	wantStatus(t, b.csv(t, ""), http.StatusOK)
+	wantStatus(t, ask(b), http.StatusOK)
 }
 
 // Clients that read slowly, or not at all, fill the memory with a bounded number of CSVs.

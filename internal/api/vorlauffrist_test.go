@@ -1,18 +1,13 @@
 package api_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
-
-	"sperrd/internal/api"
 )
 
 const (
@@ -235,27 +230,5 @@ func TestVorlauffrist_refuses_what_is_no_month_and_no_Lieferant(t *testing.T) {
 // A report may read for seconds: the next one waits for its turn, and nobody else for either.
 func TestVorlauffrist_makes_one_report_at_a_time(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, func(s *settings) {
-		s.handler = func(o api.Options) http.Handler { return api.NewImpatientHandler(o, 10*time.Millisecond, time.Minute) }
-	})
-	held, err := b.pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = held.Rollback(context.WithoutCancel(t.Context())) }()
-	if _, err := held.Exec(t.Context(), `LOCK TABLE sperr_orders`); err != nil {
-		t.Fatal(err)
-	}
-	var first answer
-	var asked sync.WaitGroup
-	asked.Go(func() { first = b.get(t, vorlauffrist+"?monat=2026-09") })
-	b.awaitLocked(t)
-	wantProblem(t, b.get(t, vorlauffrist+"?monat=2026-09"), http.StatusServiceUnavailable, "unavailable")
-	wantStatus(t, b.get(t, rejects), http.StatusOK)
-	if err := held.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	asked.Wait()
-	wantStatus(t, first, http.StatusOK)
-	wantStatus(t, b.get(t, vorlauffrist+"?monat=2026-09"), http.StatusOK)
+	wantOneAtATime(t, func(b *bench) answer { return b.get(t, vorlauffrist+"?monat=2026-09") })
 }

@@ -53,10 +53,11 @@ func (s *Service) PreviewRedaction(ctx context.Context, age time.Duration) (prev
 // that are settled for so long. An order whose Lieferant does not know the outcome is left
 // alone, and so is a delivery that nobody has settled. Statistics stay as they are. An order
 // and everything of it is one transaction; where Redact fails, or ctx ends, what it returns
-// is done all the same, and one kind that fails does not keep the others. Any number of them may run at the same time.
+// is done all the same, and one kind that fails does not keep the others. Any number of
+// them may run at the same time.
 func (s *Service) Redact(ctx context.Context, actor string, age time.Duration) (done Redaction, err error) {
 	before, at := s.now().Add(-age), place{}
-	return done, errors.Join(
+	err = errors.Join(
 		inGroups(ctx, func() (more bool, err error) {
 			at, more, err = s.redactSome(ctx, actor, before, at, &done)
 			return more, err
@@ -64,6 +65,7 @@ func (s *Service) Redact(ctx context.Context, actor string, age time.Duration) (
 		inGroups(ctx, func() (more bool, err error) { return s.redactAnswers(ctx, before, &done) }),
 		inGroups(ctx, func() (more bool, err error) { return s.redactRejects(ctx, before, &done) }),
 	)
+	return done, err
 }
 
 // inGroups does one group after another while there are more.
